@@ -64,7 +64,7 @@ static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 	ep->outcome_owed = false;
 	ep->cancelled = false;
 	if (owed)
-		kdapl_ep_queue_conn(ep, &ep->outcome, number, len);
+		kdapl_ep_queue_conn(ep, &ep->outcome_event, number, len);
 }
 
 /*
@@ -77,14 +77,14 @@ static void kdapl_cm_end_event(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 	if (ep->first_error.valid)
 		number = DAT_CONNECTION_EVENT_BROKEN;
 	if (ep->end_owed)
-		kdapl_ep_queue_conn(ep, &ep->end, number, 0);
+		kdapl_ep_queue_conn(ep, &ep->end_event, number, 0);
 	ep->end_owed = false;
 }
 
 /* The event of a connection that ends now; later causes do not change it */
 static DAT_EVENT_NUMBER kdapl_cm_end_number(const struct kdapl_ep *ep)
 {
-	return READ_ONCE(ep->clean_end) ? DAT_CONNECTION_EVENT_DISCONNECTED :
+	return READ_ONCE(ep->ended_cleanly) ? DAT_CONNECTION_EVENT_DISCONNECTED :
 					  DAT_CONNECTION_EVENT_BROKEN;
 }
 
@@ -117,7 +117,7 @@ static void kdapl_cm_attempt_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number
 	spin_unlock_irq(&ep->lock);
 	kdapl_notice_end(ep, false);
 	/* qedr never flushes a QP in INIT, so later posts must not reach this QP either */
-	if (kept && !ep->left_init)
+	if (kept && !ep->qp_left_init)
 		kdapl_ep_drop_verbs(ep);
 }
 
@@ -131,13 +131,13 @@ static void kdapl_cm_connection_ended(struct kdapl_ep *ep)
 {
 	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
 
-	if (ep->linger)
+	if (ep->lingers_for)
 		kdapl_cm_timer_stop(ep);
 	kdapl_cm_drain(ep, false);
 	kdapl_notice_end(ep, true);
 
 	spin_lock_irq(&ep->lock);
-	ep->linger = KDAPL_LINGER_NONE;
+	ep->lingers_for = KDAPL_LINGER_NONE;
 	kdapl_cm_disconnected(ep);
 	kdapl_cm_end_event(ep, number);
 	spin_unlock_irq(&ep->lock);
@@ -155,7 +155,7 @@ static void kdapl_cm_final_events(struct kdapl_ep *ep)
 		ep->end_owed = false;
 	}
 	kdapl_cm_outcome(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
-	kdapl_cm_end_event(ep, ep->end_number);
+	kdapl_cm_end_event(ep, ep->teardown_number);
 	spin_unlock_irq(&ep->lock);
 }
 
@@ -170,10 +170,10 @@ void kdapl_cm_end_begin(struct kdapl_ep *ep)
 {
 	struct ib_qp *qp = kdapl_cm_qp(ep);
 
-	ep->end_number = kdapl_cm_end_number(ep);
+	ep->teardown_number = kdapl_cm_end_number(ep);
 	kdapl_cm_timer_stop(ep);
 	/* A QP in INIT of an EP that is freed needs no flush, which some devices never report */
-	if (qp && (!ep->dying || ep->left_init || ep->qp_moved))
+	if (qp && (!ep->dying || ep->qp_left_init || ep->qp_moved))
 		kdapl_drain_begin(ep, qp);
 	if (kdapl_cm_connected(READ_ONCE(ep->state)))
 		return;
@@ -183,7 +183,7 @@ void kdapl_cm_end_begin(struct kdapl_ep *ep)
 
 /*
  * Finishes what kdapl_cm_end_begin() has begun. On return the done callback of every post has run,
- * or ep->lost is set because the device has kept some posts. @since: jiffies, see
+ * or ep->drain_timed_out is set because the device has kept some posts. @since: jiffies, see
  * kdapl_drain_end(). Process context, ep->mutex held.
  */
 void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since)
@@ -191,7 +191,7 @@ void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since)
 	struct ib_qp *qp = kdapl_cm_qp(ep);
 
 	if (qp && ep->qp_moved)
-		ep->lost = kdapl_drain_end(ep, qp, true, since);
+		ep->drain_timed_out = kdapl_drain_end(ep, qp, true, since);
 	if (!kdapl_cm_connected(READ_ONCE(ep->state)))
 		return;
 	kdapl_notice_end(ep, true);
@@ -277,7 +277,7 @@ int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 	ret = ib_modify_qp(kdapl_cm_qp(ep), attr, mask);
 	/* From RTR on the QP consumes buffers, and every device flushes it */
 	if (!ret && attr->qp_state == IB_QPS_RTR)
-		ep->left_init = true;
+		ep->qp_left_init = true;
 	return ret;
 }
 
@@ -454,13 +454,13 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 /* Waits for outstanding requests; posts that saw CONNECTED must be queued first */
 static void kdapl_cm_graceful(struct kdapl_ep *ep)
 {
-	if (!ep->posts_seen) {
+	if (!ep->posts_queued) {
 		kdapl_wait_grace_period();
-		ep->posts_seen = true;
+		ep->posts_queued = true;
 	}
 	if (kdapl_ep_requests_idle(ep)) {
 		spin_lock_irq(&ep->lock);
-		ep->clean_end = true;
+		ep->ended_cleanly = true;
 		spin_unlock_irq(&ep->lock);
 		kdapl_cm_connection_ended(ep);
 	} else {
@@ -475,14 +475,14 @@ static void kdapl_cm_graceful(struct kdapl_ep *ep)
  */
 static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
 {
-	if (ep->linger >= what)
+	if (ep->lingers_for >= what)
 		return;
 	kdapl_cm_timer_stop(ep);
 	spin_lock_irq(&ep->lock);
-	ep->linger = what;
+	ep->lingers_for = what;
 	/* Every completion of a request queues the work, which checks whether it was the last */
 	if (what == KDAPL_LINGER_REQUESTS)
-		WRITE_ONCE(ep->slow, ep->slow | KDAPL_EP_WATCH);
+		WRITE_ONCE(ep->slow_path, ep->slow_path | KDAPL_EP_WATCH);
 	spin_unlock_irq(&ep->lock);
 	kdapl_cm_timer_start(ep, (u64)KDAPL_LINGER_MS * (kdapl_timeout_scale ?: 1) * NSEC_PER_MSEC);
 }
@@ -502,12 +502,12 @@ static void kdapl_cm_step_peer_left(struct kdapl_ep *ep)
 static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 {
 	if ((todo & (BIT(KDAPL_TODO_DISCONNECT) | BIT(KDAPL_TODO_BREAK))) ||
-	    (ep->linger && (todo & BIT(KDAPL_TODO_TIMEOUT))))
+	    (ep->lingers_for && (todo & BIT(KDAPL_TODO_TIMEOUT))))
 		kdapl_cm_connection_ended(ep);
 	else if ((todo & (BIT(KDAPL_TODO_PEER_GONE) | BIT(KDAPL_TODO_FAILED))) ||
-		 ep->linger == KDAPL_LINGER_REQUESTS)
+		 ep->lingers_for == KDAPL_LINGER_REQUESTS)
 		kdapl_cm_step_peer_left(ep);
-	else if ((todo & BIT(KDAPL_TODO_REFUSED)) || ep->linger)
+	else if ((todo & BIT(KDAPL_TODO_REFUSED)) || ep->lingers_for)
 		kdapl_cm_linger(ep, KDAPL_LINGER_ANSWER);
 	else if ((todo & BIT(KDAPL_TODO_GRACEFUL)) &&
 		 READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECT_PENDING)

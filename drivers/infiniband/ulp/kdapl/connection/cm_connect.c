@@ -305,7 +305,7 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 		fallthrough;
 	case DAT_EP_STATE_DISCONNECT_PENDING:
 		if (!graceful && !kdapl_ep_breaks(ep))
-			ep->clean_end = true;
+			ep->ended_cleanly = true;
 		/* A second graceful disconnect changes nothing; to check again is harmless */
 		kdapl_ep_schedule(ep, graceful ? KDAPL_TODO_GRACEFUL : KDAPL_TODO_DISCONNECT);
 		return DAT_SUCCESS;

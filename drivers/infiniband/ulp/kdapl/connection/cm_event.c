@@ -22,7 +22,7 @@
 static void kdapl_cm_note_clean(struct kdapl_ep *ep)
 {
 	if (!kdapl_ep_breaks(ep) && !READ_ONCE(ep->obj.ia->orphaned))
-		ep->clean_end = true;
+		ep->ended_cleanly = true;
 }
 
 /* Stores an event of the CM for kdapl.cm_status; those after the first failure are ignored */

@@ -200,8 +200,8 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	WRITE_ONCE(ep->todo, 0);
 	ep->cm_id = id;
 	ep->give_up = 0;
-	ep->left_init = false;
-	ep->posts_seen = false;
+	ep->qp_left_init = false;
+	ep->posts_queued = false;
 
 	spin_lock_irq(&ep->lock);
 	ep->passive = passive;
@@ -209,7 +209,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	ep->private_in_len = 0;
 	ep->outcome_owed = true;
 	ep->cancelled = false;
-	ep->clean_end = false;
+	ep->ended_cleanly = false;
 	ep->peer_gone = false;
 	memset(&ep->first_error, 0, sizeof(ep->first_error));
 	memset(&ep->cm_status, 0, sizeof(ep->cm_status));

@@ -161,13 +161,13 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 	}
 	spin_lock_irq(&ep->lock);
 	kdapl_ep_set_state(ep, state);
-	ep->slow |= KDAPL_EP_PARK;
+	ep->slow_path |= KDAPL_EP_PARK;
 	spin_unlock_irq(&ep->lock);
 	*ep_handle = kdapl_obj_handle(&ep->obj);
-	ep->verbs = state == DAT_EP_STATE_UNCONNECTED;
-	if (ep->verbs)
+	ep->verbs_counted = state == DAT_EP_STATE_UNCONNECTED;
+	if (ep->verbs_counted)
 		atomic_inc(&ia->nqps);
-	kdapl_ia_add(ia, &ep->obj, ep->verbs);
+	kdapl_ia_add(ia, &ep->obj, ep->verbs_counted);
 	return DAT_SUCCESS;
 
 err_leave:
@@ -358,7 +358,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 		goto out_put;
 	kdapl_wait_grace_period();
 	kdapl_obj_drain(obj);
-	list_add(&ep->strip, &one);
+	list_add(&ep->teardown_node, &one);
 	kdapl_ep_strip(&one, true);
 	kdapl_ep_get_evds(ep, &evds);
 	kdapl_ep_end(ep);

@@ -213,7 +213,8 @@ static void kdapl_modify_swap_verbs(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	swap(ep->sq.run_max, draft->sq.run_max);
 	ep->sq.run_start = ep->sq.run_tail;
 	swap(ep->cq, draft->cq);
-	ep->slow = (ep->slow & ~KDAPL_EP_SOLICITED) | (draft->slow & KDAPL_EP_SOLICITED);
+	ep->slow_path = (ep->slow_path & ~KDAPL_EP_SOLICITED) |
+			(draft->slow_path & KDAPL_EP_SOLICITED);
 	RCU_INIT_POINTER(draft->qp, rcu_dereference_protected(ep->qp, 1));
 	rcu_assign_pointer(ep->qp, qp);
 }
@@ -264,7 +265,7 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	/* Posts that have read the stack of slots before it was closed have ended after this */
 	kdapl_wait_grace_period();
 	if (first) {
-		ep->verbs = true;
+		ep->verbs_counted = true;
 		atomic_inc(&ep->obj.ia->nqps);
 		kdapl_ia_verbs_get(ep->obj.ia);
 	}

@@ -58,13 +58,13 @@ static bool kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 		return false;
 	if (ep->srq)
 		kdapl_srq_attach(ep, new);
-	ep->left_init = false;
+	ep->qp_left_init = false;
 	reinit_completion(&ep->last_wqe);
 	kdapl_ep_take_back(ep);
 
 	/* Not before: what the old QP flushed was an event, not to be parked */
 	spin_lock_irq(&ep->lock);
-	ep->slow |= KDAPL_EP_PARK;
+	ep->slow_path |= KDAPL_EP_PARK;
 	ep->qp_moved = false;
 	spin_unlock_irq(&ep->lock);
 	return true;

@@ -68,7 +68,7 @@ static __always_inline DAT_RETURN kdapl_mr_wr_check(const struct kdapl_ep *ep, u
 {
 	if (unlikely(flags & ep->bad_rdma_flags & ~also))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, arg);
-	if (unlikely(!(READ_ONCE(ep->post) & KDAPL_EP_MAY_SEND)))
+	if (unlikely(!(READ_ONCE(ep->may_post) & KDAPL_EP_MAY_SEND)))
 		return kdapl_ep_state_error(READ_ONCE(ep->state));
 	return DAT_SUCCESS;
 }

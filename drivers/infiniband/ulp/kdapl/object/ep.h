@@ -65,11 +65,11 @@ struct kdapl_marker {
 	};
 };
 
-/* kdapl_ep.post: the calls that the state allows */
+/* kdapl_ep.may_post: the calls that the state allows */
 #define KDAPL_EP_MAY_SEND	0x01
 #define KDAPL_EP_MAY_RECV	0x02
 
-/* kdapl_ep.slow: why a completion leaves the fast path */
+/* kdapl_ep.slow_path: why a completion leaves the fast path */
 #define KDAPL_EP_PARK		0x01	/* not connected yet: park it */
 #define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: a completion schedules the work */
 #define KDAPL_EP_SOLICITED	0x04	/* receives are in solicited-wait mode; constant */
@@ -90,7 +90,7 @@ enum kdapl_todo {
 	KDAPL_TODO_REFUSED,	/* a request of the peer has failed: break after the NAK */
 };
 
-/* kdapl_ep.linger: what a connection waits for before it ends, see cm.c */
+/* kdapl_ep.lingers_for: what a connection waits for before it ends, see cm.c */
 enum kdapl_linger {
 	KDAPL_LINGER_NONE,
 	KDAPL_LINGER_ANSWER,	/* for the device's answer to the peer to leave */
@@ -158,8 +158,8 @@ struct kdapl_ep_texts {
  * struct kdapl_ep - endpoint
  * @obj:    header
  * @qp:     NULL while unconfigured, and if the EP is orphaned; RCU. Written under @mutex
- * @post:   KDAPL_EP_MAY_*; follows @state
- * @slow:   KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
+ * @may_post: KDAPL_EP_MAY_*; follows @state
+ * @slow_path: KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
  * @need_read: zone and privilege that local memory needs if it is read
  * @need_write: likewise, if it is written. In the cache line of @qp: a receive reads both
  * @zone:   pz->zone << KDAPL_ZONE_SHIFT. Only dat_ep_modify() changes these three and the
@@ -171,11 +171,11 @@ struct kdapl_ep_texts {
  *          of @sq, are changed under @lock while the pools are closed
  * @sq:     request queue
  * @slots:  the memory of the slots of both queues, and of the run ring
- * @lock:   guards @state, @post, @slow, @parked, @first_error, @cm_status, @qp_moved and
+ * @lock:   guards @state, @may_post, @slow_path, @parked, @first_error, @cm_status, @qp_moved and
  *          what the CM callbacks write (@fail_number, private data)
  * @recv_evd: like the other parents, @attr and @named, changed under @mutex and @lock
  * @mutex:  serialises connect, accept, reset, the connection work and device removal
- * @parked: completions from before the connection, oldest first; with @hold, software
+ * @parked: completions from before the connection, oldest first; with @flushes_held, software
  *          flushes that wait for those of the device
  * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are not errors
  * @outcome_owed: an outcome event is owed; under @lock (C-40)
@@ -189,9 +189,9 @@ struct kdapl_ep_texts {
  * @cm_id:  of the current attempt or connection, otherwise NULL; under @mutex
  * @notice: for the end of @cm_id, or of the next one; under @mutex
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
- * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @linger
- * @outcome: the outcome event of the attempt
- * @end:    the end event of the connection
+ * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @lingers_for
+ * @outcome_event: the outcome event of the attempt
+ * @end_event: the end event of the connection
  * @local: address of the current or last connection, IPv4 or IPv6; of the IA before that. Under
  *          @lock and @mutex, like the next one
  * @elsewhere: it is not that of the IA, but another one of its port
@@ -206,25 +206,25 @@ struct kdapl_ep_texts {
  * @passive: the EP accepts; under @lock and @mutex
  * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
  *          under @lock
- * @clean_end: one side has disconnected before anything broke; under @lock
+ * @ended_cleanly: one side has disconnected before anything broke; under @lock
  * @peer_gone: the CM has reported DISCONNECTED or REJECTED for @cm_id, so the peer needs no
  *          disconnect; written by its callback
- * @linger: enum kdapl_linger; written under @mutex and @lock
- * @left_init: the QP has left INIT; under @mutex, like the following fields
+ * @lingers_for: enum kdapl_linger; written under @mutex and @lock
+ * @qp_left_init: the QP has left INIT; under @mutex, like the following fields
  * @qp_stuck: the device has refused to move the QP to ERROR
- * @verbs:  the EP is counted in ia->nqps and ia->nverbs
- * @strip:  node on the list that the caller of kdapl_ep_strip() owns
- * @ending: QP that posts do not find any more, to be destroyed
- * @lost:   the drain of the QP has timed out
- * @end_number: end event of a connection that ends because its EP is destroyed
- * @posts_seen: graceful disconnect: all posts that saw CONNECTED are in the queue;
+ * @verbs_counted: the EP is counted in ia->nqps and ia->nverbs
+ * @teardown_node: node on the list that the caller of kdapl_ep_strip() owns
+ * @teardown_qp: QP that posts do not find any more, to be destroyed
+ * @drain_timed_out: the drain of the QP has timed out
+ * @teardown_number: end event of a connection that ends because its EP is destroyed
+ * @posts_queued: graceful disconnect: all posts that saw CONNECTED are in the queue;
  *          under @mutex
  */
 struct kdapl_ep {
 	struct kdapl_obj obj;
 	struct ib_qp __rcu *qp;
-	u8 post;
-	u8 slow;
+	u8 may_post;
+	u8 slow_path;
 	u8 state;
 	bool srq_attached;
 	u32 need_write;
@@ -252,7 +252,7 @@ struct kdapl_ep {
 	struct kdapl_event *parked;
 	struct kdapl_event *parked_tail;
 	int parked_fired;		/* recv_evd->nfired when the first completion was parked */
-	bool hold;
+	bool flushes_held;
 	bool qp_moved;
 	bool outcome_owed;
 	bool end_owed;
@@ -280,8 +280,8 @@ struct kdapl_ep {
 	struct work_struct work;
 	struct delayed_work timer;
 	DAT_EVENT_NUMBER fail_number;
-	struct kdapl_conn_event outcome;
-	struct kdapl_conn_event end;
+	struct kdapl_conn_event outcome_event;
+	struct kdapl_conn_event end_event;
 	struct sockaddr_in6 local;
 	bool elsewhere;
 	struct sockaddr_storage remote;
@@ -297,17 +297,17 @@ struct kdapl_ep {
 	unsigned long connected_at;
 	u32 nerrors;
 	bool cancelled;
-	bool clean_end;
+	bool ended_cleanly;
 	bool peer_gone;
-	u8 linger;
-	bool left_init;
-	bool posts_seen;
+	u8 lingers_for;
+	bool qp_left_init;
+	bool posts_queued;
 	bool qp_stuck;
-	bool verbs;
-	bool lost;
-	struct ib_qp *ending;
-	struct list_head strip;
-	DAT_EVENT_NUMBER end_number;
+	bool verbs_counted;
+	bool drain_timed_out;
+	struct ib_qp *teardown_qp;
+	struct list_head teardown_node;
+	DAT_EVENT_NUMBER teardown_number;
 
 	struct completion last_wqe;	/* drain of an SRQ EP */
 	struct kdapl_marker marker;
@@ -342,7 +342,7 @@ static inline enum kdapl_context kdapl_ep_context(const struct kdapl_ep *ep)
 static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
 {
 	return test_bit(KDAPL_TODO_BREAK, &ep->todo) ||
-	       test_bit(KDAPL_TODO_REFUSED, &ep->todo) || ep->linger == KDAPL_LINGER_ANSWER;
+	       test_bit(KDAPL_TODO_REFUSED, &ep->todo) || ep->lingers_for == KDAPL_LINGER_ANSWER;
 }
 
 /* Schedules the connection work for @what; any context */

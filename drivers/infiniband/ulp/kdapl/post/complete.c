@@ -28,7 +28,7 @@ static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
 	 * The device may announce a parked completion from now on. It does not announce
 	 * a software flush that is held back.
 	 */
-	if (!ep->parked && (ep->slow & KDAPL_EP_SOLICITED) && !ep->hold)
+	if (!ep->parked && (ep->slow_path & KDAPL_EP_SOLICITED) && !ep->flushes_held)
 		ep->parked_fired = atomic_read(&ep->recv_evd->nfired);
 	ev->next = NULL;
 	if (ep->parked_tail)
@@ -45,7 +45,7 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 	bool parked = false;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	if (ep->slow & KDAPL_EP_PARK) {
+	if (ep->slow_path & KDAPL_EP_PARK) {
 		kdapl_park_append(ep, ev);
 		parked = true;
 		/* A message has arrived, so the peer is connected: do not wait long for its RTU */
@@ -169,7 +169,7 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 {
 	bool success = wc->status == IB_WC_SUCCESS;
 	bool recv = slot->ev.flags & KDAPL_SLOT_RECV;
-	bool watch = READ_ONCE(ep->slow) & KDAPL_EP_WATCH;
+	bool watch = READ_ONCE(ep->slow_path) & KDAPL_EP_WATCH;
 
 	if (!success) {
 		/* Use the slot first: it may be freed as soon as its event is queued */
@@ -180,11 +180,11 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 		slot->dto.length = 0;
 	}
 	/* When a buffer was posted to an SRQ, its EP was not known */
-	if (success && recv && (READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED))
+	if (success && recv && (READ_ONCE(ep->slow_path) & KDAPL_EP_SOLICITED))
 		slot->ev.notify = false;
 	if (success && !recv && (slot->ev.flags & KDAPL_SLOT_SUPPRESS))
 		kdapl_pool_put(slot);
-	else if (!(READ_ONCE(ep->slow) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success))
+	else if (!(READ_ONCE(ep->slow_path) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success))
 		kdapl_evd_queue(evd, &slot->ev, direct);
 	if (watch && !recv)
 		kdapl_ep_schedule(ep, KDAPL_TODO_GRACEFUL);
@@ -205,7 +205,7 @@ static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot 
 
 	if (likely(wc->status == IB_WC_SUCCESS))
 		kdapl_trace_success(ep, slot);
-	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow)))
+	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow_path)))
 		kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
 	else if (slot->ev.flags & KDAPL_SLOT_SUPPRESS)
 		kdapl_pool_put(slot);
@@ -230,10 +230,10 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		kdapl_request_other(ep, slot, wc);
 		return;
 	}
-	/* Before ep->slow is read: whoever sets WATCH looks for posted slots after that */
+	/* Before ep->slow_path is read: whoever sets WATCH looks for posted slots after that */
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	/* Success is 0 */
-	if (unlikely(wc->status | READ_ONCE(ep->slow) | (slot->ev.run_end ^ ep->sq.run_head)))
+	if (unlikely(wc->status | READ_ONCE(ep->slow_path) | (slot->ev.run_end ^ ep->sq.run_head)))
 		kdapl_request_other(ep, slot, wc);
 	else
 		kdapl_evd_queue_success(ep->request_evd, slot);
@@ -310,7 +310,8 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 	}
 	if (success)
 		kdapl_trace_success(ep, slot);
-	kdapl_done_slow(ep, slot, wc, ep->recv_evd, !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED));
+	kdapl_done_slow(ep, slot, wc, ep->recv_evd,
+			!(READ_ONCE(ep->slow_path) & KDAPL_EP_SOLICITED));
 }
 
 /* Completes a receive of an EP or an SRQ; slot->ev.ep is set */
@@ -320,14 +321,17 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 	slot->dto.length = wc->byte_len;
 	/* Success is 0. The flags of a failure are undefined, which does not matter here */
 	if (unlikely(trace_kdapl_complete_enabled() ||
-		     (wc->status | READ_ONCE(ep->slow) |
+		     (wc->status | READ_ONCE(ep->slow_path) |
 		      (wc->wc_flags & (IB_WC_WITH_INVALIDATE | IB_WC_WITH_IMM))) ||
 		     !kdapl_event_is(&slot->ev, KDAPL_EV_DTO, KDAPL_NOTIFY, KDAPL_SLOT_RECV,
 				     KDAPL_SLOT_POSTED))) {
 		kdapl_recv_other(ep, slot, wc);
 		return;
 	}
-	/* Nobody waits for receives by their state, so it may be written after ep->slow is read */
+	/*
+	 * Nobody waits for receives by their state, so it may be written after ep->slow_path is
+	 * read
+	 */
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	kdapl_evd_queue_success(ep->recv_evd, slot);
 }
@@ -438,7 +442,7 @@ void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 	if (READ_ONCE(slot->ev.state) != KDAPL_SLOT_POSTED)
 		goto out;
 	kdapl_flush_slot(ep, slot);
-	if (ep->hold)
+	if (ep->flushes_held)
 		kdapl_park_append(ep, &slot->ev);
 	else
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, &slot->ev), &slot->ev, false);
@@ -489,7 +493,7 @@ void kdapl_flush_kept(struct kdapl_ep *ep)
 void kdapl_ep_hold(struct kdapl_ep *ep)
 {
 	spin_lock_irq(&ep->lock);
-	ep->hold = true;
+	ep->flushes_held = true;
 	spin_unlock_irq(&ep->lock);
 }
 
@@ -502,13 +506,13 @@ void kdapl_ep_unhold(struct kdapl_ep *ep)
 	struct kdapl_event *ev, *next;
 
 	spin_lock_irq(&ep->lock);
-	ep->hold = false;
+	ep->flushes_held = false;
 	/* Before a connection the list holds parked completions, which stay there */
-	for (ev = ep->slow & KDAPL_EP_PARK ? NULL : ep->parked; ev; ev = next) {
+	for (ev = ep->slow_path & KDAPL_EP_PARK ? NULL : ep->parked; ev; ev = next) {
 		next = ev->next;
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, ev), ev, false);
 	}
-	if (!(ep->slow & KDAPL_EP_PARK)) {
+	if (!(ep->slow_path & KDAPL_EP_PARK)) {
 		ep->parked = NULL;
 		ep->parked_tail = NULL;
 	}

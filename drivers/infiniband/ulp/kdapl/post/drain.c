@@ -62,7 +62,7 @@ static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 	/* After kdapl_marker_complete(): the work that this schedules may post it again */
 	if (wc->status != IB_WC_SUCCESS)
 		kdapl_note_error(ep, DAT_DTO_RDMA_WRITE, wc);
-	if (READ_ONCE(ep->slow) & KDAPL_EP_WATCH)
+	if (READ_ONCE(ep->slow_path) & KDAPL_EP_WATCH)
 		kdapl_ep_schedule(ep, KDAPL_TODO_GRACEFUL);
 }
 
@@ -334,13 +334,13 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 
 	lockdep_assert_held(&ep->mutex);
 	/* What is not flushed may never complete, so do not wait long */
-	if (ep->qp_stuck || !ep->left_init)
+	if (ep->qp_stuck || !ep->qp_left_init)
 		wait_all = false;
 	deadline = since + kdapl_timeout_ms(wait_all ? kdapl_drain_all_ms : KDAPL_DRAIN_TIMEOUT_MS);
 
 	if (ep->srq_attached) {
 		/* A QP in INIT has used no buffer of the SRQ, so none can be the last */
-		if (ep->left_init)
+		if (ep->qp_left_init)
 			kdapl_wait_last_wqe(ep, wait_all, since);
 		kdapl_post_drain_marker(ep, qp, &ep->sq_drain);
 	} else if (!kdapl_marker_wait_posted(ep, qp, &ep->rq_drain, deadline)) {

@@ -42,7 +42,7 @@ static u8 kdapl_ep_fast_mask(const struct kdapl_ep *ep, u8 post)
 		mask |= ep->max_read_iov ? BIT(DAT_DTO_RDMA_READ) : 0;
 	}
 	/* In solicited-wait mode the event of a receive does not notify by itself */
-	if ((post & KDAPL_EP_MAY_RECV) && !(ep->slow & KDAPL_EP_SOLICITED) && ep->max_recv_iov)
+	if ((post & KDAPL_EP_MAY_RECV) && !(ep->slow_path & KDAPL_EP_SOLICITED) && ep->max_recv_iov)
 		mask |= BIT(DAT_DTO_RECEIVE);
 	return mask;
 }
@@ -72,13 +72,13 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 	 * message queued (kdapl_evd_mark_fired() counts first and marks then).
 	 */
 	smp_mb();
-	if (!flush && ep->parked && (ep->slow & KDAPL_EP_SOLICITED) &&
+	if (!flush && ep->parked && (ep->slow_path & KDAPL_EP_SOLICITED) &&
 	    atomic_read(&ep->recv_evd->nfired) != ep->parked_fired)
 		kdapl_evd_notify_all(ep->recv_evd);
 	ep->parked = NULL;
 	ep->parked_tail = NULL;
 	/* Last: a done callback that finds PARK cleared without the lock queues after these */
-	smp_store_release(&ep->slow, ep->slow & ~KDAPL_EP_PARK);
+	smp_store_release(&ep->slow_path, ep->slow_path & ~KDAPL_EP_PARK);
 }
 
 /* Has an EP received a message that is parked? Process context */
@@ -101,15 +101,15 @@ bool kdapl_ep_message_parked(struct kdapl_ep *ep)
  */
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 {
-	u8 slow = ep->slow & ~KDAPL_EP_WATCH;
+	u8 slow = ep->slow_path & ~KDAPL_EP_WATCH;
 
 	lockdep_assert_held(&ep->lock);
 	trace_kdapl_ep_state(kdapl_obj_id(&ep->obj), ep->state, state);
 	if (state == DAT_EP_STATE_DISCONNECT_PENDING)
 		slow |= KDAPL_EP_WATCH;
-	WRITE_ONCE(ep->slow, slow);
-	WRITE_ONCE(ep->post, kdapl_ep_post_mask(ep, state));
-	WRITE_ONCE(ep->obj.fast, kdapl_ep_fast_mask(ep, ep->post));
+	WRITE_ONCE(ep->slow_path, slow);
+	WRITE_ONCE(ep->may_post, kdapl_ep_post_mask(ep, state));
+	WRITE_ONCE(ep->obj.fast, kdapl_ep_fast_mask(ep, ep->may_post));
 	WRITE_ONCE(ep->state, state);
 }
 
@@ -128,7 +128,7 @@ void kdapl_ep_enter_disconnected(struct kdapl_ep *ep)
 /*
  * Queues a connection event. Any context; ep->lock held, the state already changed (C-42).
  *
- * @ce:          ep->outcome or ep->end
+ * @ce:          ep->outcome_event or ep->end_event
  * @number:      DAT_CONNECTION_EVENT_*
  * @private_len: number of bytes of ep->private_in that belong to the event
  */
@@ -162,7 +162,7 @@ bool kdapl_ep_enter_connected(struct kdapl_ep *ep)
 		ep->end_owed = true;
 		ep->connected_at = jiffies;
 		kdapl_ep_set_state(ep, DAT_EP_STATE_CONNECTED);
-		kdapl_ep_queue_conn(ep, &ep->outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
+		kdapl_ep_queue_conn(ep, &ep->outcome_event, DAT_CONNECTION_EVENT_ESTABLISHED,
 				    ep->private_in_len);
 		kdapl_ep_unpark(ep, false);
 		/*

@@ -112,7 +112,7 @@ static DAT_RETURN kdapl_check_recv(const struct kdapl_ep *ep, const struct kdapl
 		return KDAPL_BAD_ARG(3);
 	if (r->flags & ep->bad_recv_flags)
 		return KDAPL_BAD_ARG(5);
-	if (!(READ_ONCE(ep->post) & KDAPL_EP_MAY_RECV))
+	if (!(READ_ONCE(ep->may_post) & KDAPL_EP_MAY_RECV))
 		return kdapl_recv_state_error(ep);
 	return DAT_SUCCESS;
 }
@@ -135,7 +135,7 @@ static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive
 	if (unlikely(!slot))
 		return KDAPL_NO_RESOURCE(MEMORY);
 	notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) &&
-		 !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED);
+		 !(READ_ONCE(ep->slow_path) & KDAPL_EP_SOLICITED);
 	kdapl_recv_fill_slow(slot, r, notify, &v);
 	qp = kdapl_rcu_dereference(ep->qp);
 	if (unlikely(!qp)) {

@@ -46,7 +46,7 @@ static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kd
 		return KDAPL_BAD_ARG(6);
 	if (r->flags & (rdma ? ep->bad_rdma_flags : ep->bad_send_flags))
 		return rdma ? KDAPL_BAD_ARG(6) : KDAPL_BAD_ARG(5);
-	if (!(READ_ONCE(ep->post) & KDAPL_EP_MAY_SEND))
+	if (!(READ_ONCE(ep->may_post) & KDAPL_EP_MAY_SEND))
 		return kdapl_ep_state_error(READ_ONCE(ep->state));
 	return DAT_SUCCESS;
 }

@@ -180,7 +180,7 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 		goto err_exit_pools;
 	}
 	if (ep->cq->recv && ep->cq->recv->solicited)
-		ep->slow |= KDAPL_EP_SOLICITED;
+		ep->slow_path |= KDAPL_EP_SOLICITED;
 	qp = kdapl_ep_make_qp(ep, owner);
 	if (IS_ERR(qp)) {
 		ret = PTR_ERR(qp);
@@ -219,7 +219,7 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep)
 void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 {
 	kdapl_ep_hold(ep);
-	ep->ending = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	ep->teardown_qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
 	RCU_INIT_POINTER(ep->qp, NULL);
 }
 
@@ -231,9 +231,9 @@ void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 {
 	if (ep->srq)
 		kdapl_srq_detach(ep);
-	if (ep->ending)
-		kdapl_ep_free_qp(ep, ep->ending);
-	ep->ending = NULL;
+	if (ep->teardown_qp)
+		kdapl_ep_free_qp(ep, ep->teardown_qp);
+	ep->teardown_qp = NULL;
 	if (ep->cq)
 		kdapl_cq_leave(ep);
 }
@@ -247,12 +247,12 @@ void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 	if (ep->cq)
 		kdapl_cq_free(ep->cq);
 	ep->cq = NULL;
-	if (ep->lost) {
+	if (ep->drain_timed_out) {
 		kdapl_sq_abandon(&ep->sq);
 		kdapl_flush_kept(ep);
 		kdapl_marker_complete_all(ep);
 	}
-	ep->lost = false;
+	ep->drain_timed_out = false;
 	kdapl_ep_unhold(ep);
 }
 
@@ -263,7 +263,7 @@ void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
  */
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 {
-	ep->lost = true;
+	ep->drain_timed_out = true;
 	kdapl_ep_hide_qp(ep);
 	kdapl_wait_grace_period();
 	kdapl_ep_destroy_qp(ep);

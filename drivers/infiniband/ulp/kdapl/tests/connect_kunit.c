@@ -320,7 +320,7 @@ static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->access_flags, IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_INIT],
 			IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT);
-	KUNIT_EXPECT_FALSE(test, ep.ep->left_init);
+	KUNIT_EXPECT_FALSE(test, ep.ep->qp_left_init);
 	/* No command for the first partition, in which each QP begins, nor on iWARP */
 	modifies = env->fake->modifies;
 	core.pkey_index = 0;
@@ -354,7 +354,7 @@ static void a_peer_cannot_install_an_alternate_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_RTR], rtr | IB_QP_MIN_RNR_TIMER);
 	KUNIT_EXPECT_EQ(test, attr.min_rnr_timer, KDAPL_MIN_RNR_TIMER);
 	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, ep.ep->attr.max_rdma_read_in);
-	KUNIT_EXPECT_TRUE(test, ep.ep->left_init);
+	KUNIT_EXPECT_TRUE(test, ep.ep->qp_left_init);
 	memset(&attr, 0, sizeof(attr));
 	attr.qp_state = IB_QPS_RTS;
 	attr.path_mig_state = IB_MIG_REARM;

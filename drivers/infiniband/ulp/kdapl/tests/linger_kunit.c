@@ -49,7 +49,7 @@ static void expect_end(struct kunit *test, struct tp_ep *tep, DAT_EVENT_NUMBER n
 	DAT_EVENT event;
 
 	KUNIT_EXPECT_EQ(test, tep->ep->state, DAT_EP_STATE_DISCONNECTED);
-	KUNIT_EXPECT_EQ(test, tep->ep->linger, KDAPL_LINGER_NONE);
+	KUNIT_EXPECT_EQ(test, tep->ep->lingers_for, KDAPL_LINGER_NONE);
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, number);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_QUEUE_EMPTY);
@@ -336,7 +336,7 @@ static void C_36_C_32_a_wait_does_not_outlast_its_connection(struct kunit *test)
 	/* The next connection does not wait */
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->timer));
-	KUNIT_EXPECT_EQ(test, ep.ep->slow, 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->slow_path, 0);
 	fake_settle(env->fake);
 	expect_lingering(test, &ep, DAT_EP_STATE_CONNECTED);
 }

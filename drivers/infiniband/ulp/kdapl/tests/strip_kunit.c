@@ -178,7 +178,7 @@ static void fail_attempt(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
 	mutex_lock(&ep.ep->mutex);
-	ep.ep->left_init = false;
+	ep.ep->qp_left_init = false;
 	tp_qp(&ep)->state = IB_QPS_INIT;
 	mutex_unlock(&ep.ep->mutex);
 	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);

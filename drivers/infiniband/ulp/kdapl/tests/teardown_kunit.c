@@ -257,7 +257,7 @@ static void C_36_drain_marker_does_not_schedule_the_work(struct kunit *test)
 	dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG);
 	fake_settle(env->fake);
 	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
-	KUNIT_ASSERT_EQ(test, ep.ep->slow & KDAPL_EP_WATCH, KDAPL_EP_WATCH);
+	KUNIT_ASSERT_EQ(test, ep.ep->slow_path & KDAPL_EP_WATCH, KDAPL_EP_WATCH);
 	env->fake->hold_flush = true;
 	/* Keeps the EP from being freed after its drain, so that the test can check it */
 	rdma_lock_handler(id);
