@@ -9,6 +9,11 @@
 
 /* The peer is considered dead if its adapter does not respond for this long */
 #define KEEPALIVE_MS	"5000"
+/*
+ * There is a receive for each message (README), so a peer without one has broken the protocol. The
+ * largest number that is a limit: the adapter of the peer says when to retry, within 655 ms.
+ */
+#define RNR_RETRIES	"6"
 
 /**
  * datblk_buffers_unregister - end the registrations of all buffers
@@ -140,6 +145,8 @@ int datblk_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd,
 {
 	DAT_NAMED_ATTR named[] = {
 		{ .name = "kdapl.keepalive_ms", .value = KEEPALIVE_MS },
+		{ .name = "kdapl.rnr_retry_count", .value = RNR_RETRIES },
+		/* Optional, so it is the last one */
 		{ .name = "kdapl.comp_vector", .value = needs->vector },
 	};
 	DAT_IA_ATTR *limits = kzalloc(sizeof(*limits), GFP_KERNEL);
@@ -158,12 +165,12 @@ int datblk_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd,
 		goto out;
 	datblk_ep_sizes(&attr, needs, limits);
 	*segments = attr.max_request_iov;
-	attr.ep_provider_specific_count = needs->vector ? 2 : 1;
+	attr.ep_provider_specific_count = ARRAY_SIZE(named) - !needs->vector;
 	attr.ep_provider_specific = named;
 	ret = dat_ep_create(ia, pz, evd, evd, evd, &attr, ep);
 	/* The adapter may have fewer vectors */
 	if (DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER && needs->vector) {
-		attr.ep_provider_specific_count = 1;
+		attr.ep_provider_specific_count--;
 		ret = dat_ep_create(ia, pz, evd, evd, evd, &attr, ep);
 	}
 	err = ret ? -EIO : 0;

@@ -114,7 +114,7 @@ static bool admitted(struct hostile_peer *peer)
 	return false;
 }
 
-static struct hostile_peer *meet(bool honest)
+static struct hostile_peer *meet(bool honest, bool receives)
 {
 	struct hostile_peer *peer = hostile_peer_new();
 
@@ -122,7 +122,7 @@ static struct hostile_peer *meet(bool honest)
 		return NULL;
 	peer->received = received;
 	peer->honest = honest;
-	peer->sound = honest || !hostile_one_in(&peer->rnd, 8);
+	peer->sound = receives;
 	hostile_count();
 	if (resolve(peer) && !hostile_peer_make(peer, peer->sound) && call(peer) &&
 	    admitted(peer))
@@ -185,6 +185,43 @@ static bool turn(struct hostile_peer *peer)
 	return peer->sound && !hostile_one_in(&peer->rnd, 16) ? correct(peer) : attack(peer);
 }
 
+/* The server must end this connection. The honest one is not affected */
+static void expect_end(struct hostile_peer *peer, const char *why)
+{
+	wait_for(peer, false);
+	if (!READ_ONCE(peer->over))
+		test_fail("expected the end of a connection %s", why);
+	hostile_peer_free(peer);
+	if (!test_failures())
+		correct(peers[0]);
+}
+
+/* Uses the same tags again and again, without a wait for answers */
+static void overrun(void)
+{
+	struct hostile_peer *peer = meet(true, true);
+	unsigned long end = test_deadline(TEST_HANG_MS);
+
+	if (!peer)
+		return;
+	peer->honest = false;
+	peer->sound = false;
+	while (!test_stopping() && time_before(jiffies, end) && send_one(peer, false))
+		;
+	expect_end(peer, "that uses tags twice");
+}
+
+/* Its adapter asks for the repetition of each answer, and would do so for ever */
+static void deaf(void)
+{
+	struct hostile_peer *peer = meet(true, false);
+
+	if (!peer)
+		return;
+	send_one(peer, false);
+	expect_end(peer, "without receives");
+}
+
 /**
  * hostile_client - the thread of the test
  *
@@ -196,10 +233,15 @@ void hostile_client(void)
 	unsigned int i;
 
 	hostile_seed(&rnd);
+	peers[0] = meet(true, true);
+	if (peers[0]) {
+		overrun();
+		deaf();
+	}
 	while (!hostile_done()) {
 		i = hostile_below(&rnd, PEERS);
 		if (!peers[i]) {
-			peers[i] = meet(!i);
+			peers[i] = meet(!i, !i || !hostile_one_in(&rnd, 8));
 		} else if (!turn(peers[i])) {
 			hostile_peer_free(peers[i]);
 			peers[i] = NULL;

@@ -13,7 +13,7 @@
  * @peer:  its connection; receives the limits that it asks for
  * @login: receives the login
  *
- * There are few hosts and disks, so logins meet the fence of the server; only the honest peer has a
+ * There are few hosts and disks, so logins meet the fence of the server; only an honest peer has a
  * host and a device of its own.
  */
 void hostile_login(struct hostile_peer *peer, struct datblk_wire_login *login)
@@ -26,7 +26,8 @@ void hostile_login(struct hostile_peer *peer, struct datblk_wire_login *login)
 			.inline_max = DATBLK_INLINE_MAX,
 			.io_max = SZ_128K,
 		},
-		.host = peer->honest ? 1000 : 1 + hostile_below(rnd, 3),
+		.host = peer->honest ? BIT_ULL(32) + prandom_u32_state(rnd) :
+				       1 + hostile_below(rnd, 3),
 		.boot = hostile_below(rnd, 2),
 		.incarnation = prandom_u32_state(rnd),
 		.disk = hostile_below(rnd, 2),
