@@ -68,14 +68,15 @@ fetch_debs() {
 }
 
 # stock_packages RELEASE REL VERSION: print the packages with image, modules and headers. Some
-# kernels have them in packages on which image and headers depend.
+# kernels have them in packages on which image and headers depend, perhaps in a later version.
 stock_packages() {
 	local name
 
 	for name in "linux-image-$2" "linux-headers-$2"; do
 		echo "$name=$3"
-		field "$1" "$name=$3" Depends | tr ',' '\n' |
-			sed -nE "s/^.*(linux-(base|binary|modules|headers|kbuild)-[0-9][^ ,]*).*/\1=$3/p"
+		field "$1" "$name=$3" Depends | tr -d ' ' | tr ',' '\n' |
+			sed -nE "s/^(linux-(base|binary|modules|headers|kbuild)-[0-9][^(]*)(\(=([^)]*)\))?.*/\1=\4/p" |
+			sed 's/=$//'
 	done | sort -u
 }
 
