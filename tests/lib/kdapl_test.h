@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #include <dat/kdat.h>
 #include <dat/kdat_util.h>
-#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
+#include "../../drivers/infiniband/ulp/kdapl/tests/lib/nap.h"
 
 /* ---- test_verdict.c: time limits, failures, TAP, commands ------------------- */
 

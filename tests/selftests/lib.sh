@@ -226,7 +226,7 @@ kunit_off() {
 has_fault_injection() { [[ -d $DEBUGFS/failslab || ${KDAPL_VM:-} = own-* ]]; }
 
 # kdapl_fail_allocs: from now on every allocation of a task with make_it_fail set fails,
-# without a log message (tests/alloc_kunit.c). Stock kernels lack fault injection, and the
+# without a log message (tests/post/alloc_kunit.c). Stock kernels lack fault injection, and the
 # test is skipped; the own kernels must have it.
 kdapl_fail_allocs() {
 	local dir setting

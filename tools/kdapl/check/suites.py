@@ -27,7 +27,7 @@ SUM = re.compile(r"^(?:ok|not ok) \d+ (?:- )?(\w+)")
 def wanted(folders):
     """Name of each suite in the sources -> names of its cases."""
     suites = {}
-    for path in sorted(path for folder in folders for path in folder.glob("*.c")):
+    for path in sorted(path for folder in folders for path in folder.rglob("*.c")):
         text = path.read_text(encoding="utf-8")
         cases = {name: CASE.findall(body) for name, body in CASES.findall(text)}
         for body in SUITE.findall(text):

@@ -177,7 +177,7 @@ class Suites(Case):
     def test_those_of_the_sources_are_found(self):
         want = suites.wanted(suites.TESTS)
         text = "".join(path.read_text(encoding="utf-8") for folder in suites.TESTS
-                       for path in folder.glob("*.c"))
+                       for path in folder.rglob("*.c"))
         self.assertEqual((len(want), sum(map(len, want.values()))),
                          (text.count("\nkunit_test_suite("), len(suites.CASE.findall(text))))
 

@@ -6,7 +6,7 @@
 #ifndef _KDAPL_POOL_COUNT_H_
 #define _KDAPL_POOL_COUNT_H_
 
-#include "../base/pool.h"
+#include "../../base/pool.h"
 
 static inline u32 kdapl_pool_free_count(const struct kdapl_pool *pool)
 {

@@ -6,7 +6,7 @@
  * and not from status.c. Runs in a KUnit thread.
  */
 #include <kunit/test.h>
-#include "../base/status.h"
+#include "../../base/status.h"
 
 /* 2.5 */
 static const struct wc_row {

@@ -9,7 +9,7 @@
 #include <linux/kthread.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include "../base/handle.h"
+#include "../../base/handle.h"
 #include "clause.h"
 #include "nap.h"
 
