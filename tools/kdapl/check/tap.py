@@ -1,15 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Read TAP and KTAP: count the leaf results, and print the failures.
-
-  tools/kdapl/check/tap.py [FILE]
 
 Used by run_jobs.py and contract.py. kunit_parser.py of the kernel needs a KTAP header at each level,
 ignores results beyond a plan even if they failed, and counts a failure with SKIP as skipped.
 """
 
 import re
-import sys
 
 RESULT = re.compile(r"^( *)(ok|not ok) (\d+)(?: -)? ?(.*)$")
 PLAN = re.compile(r"^( *)1\.\.(\d+)(.*)$")
@@ -95,16 +91,3 @@ class Tap:
             self.line(line.rstrip())
         self.close(-1)
         return self
-
-
-def main():
-    with open(sys.argv[1] if sys.argv[1:] else 0, encoding="utf-8") as file:
-        tap = Tap().read(file.read())
-    for failure in tap.failures:
-        print(f"not ok: {failure}")
-    print(f"{tap.passed} passed, {tap.failed} failed, {tap.skipped} skipped")
-    return 1 if tap.failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
