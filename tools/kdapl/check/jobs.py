@@ -20,7 +20,8 @@ SOURCES = {
     "kdapl": ("drivers/infiniband/ulp/kdapl", "-drivers/infiniband/ulp/kdapl/tests", "include",
               "Kbuild"),
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
-    "datblk": ("drivers/block/datblk", f"{TESTS}/datblk.sh", f"{TESTS}/datblk_server.sh"),
+    "datblk": ("drivers/block/datblk", *(f"{TESTS}/datblk{name}.sh" for name in (
+        "", "_fault", "_hostile", "_power", "_server", "_swap"))),
     "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", f"{LAB}/cross-compile.sh",
               f"{LAB}/ccache.sh", f"{LAB}/run-in-trixie", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
               f"{LAB}/requirements.txt",
@@ -298,10 +299,14 @@ def blk():
     jobs = []
     for kernel in STOCK:
         jobs += [build(kernel), selftests(
-            kernel, "blk", "disks over 20 restarts of the server, and devices that hang",
-            "datblk datblk_server datblkctl", KDAPL_BLK_ROUNDS=20), selftests(
+            kernel, "blk", "disks over 20 restarts of the server, devices that hang, power cuts, swap",
+            "datblk datblk_server datblk_power datblk_swap datblkctl",
+            KDAPL_BLK_ROUNDS=20), selftests(
             kernel, "blk-hostile", "peers that break the protocol of disks, 100,000 messages each",
-            "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=120)]
+            "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=120), Job(
+            f"blk-crash-{kernel}", [f"{CHECK}/two-guests", kernel, "disk"],
+            "disks between two VMs: the server's is killed 20 times", (f"build-{kernel}",),
+            ("kdapl", "guest", "datblk", "stress", "wire"), kernel, weight=2, minutes=120)]
     return jobs
 
 
