@@ -3,7 +3,6 @@
 # datblkctl, the command for disks and exports of the block device over DAT, with the kernel. Client
 # and server are in one guest, over rxe.
 # covers: what datblkctl writes is what the kernel understands, and its messages say what to do
-# tier: short
 
 . "${0%/*}/lib.sh"
 
@@ -13,7 +12,7 @@ if [ ! -e "$KDAPL_DIR/datblk_server.ko" ]; then
 	exit
 fi
 
-tool=${0%/*}/../../tools/datblk
+tool=$KDAPL_DIR/datblk
 work=/run/datblkctl
 address=10.9.9.1
 PATH=$tool:$PATH

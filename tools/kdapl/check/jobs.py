@@ -20,8 +20,8 @@ SOURCES = {
     "kdapl": ("drivers/infiniband/ulp/kdapl", "-drivers/infiniband/ulp/kdapl/tests", "include",
               "Kbuild"),
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
-    "datblk": ("drivers/block/datblk", *(f"{TESTS}/datblk{name}.sh" for name in (
-        "", "_fault", "_hostile", "_power", "_server", "_swap"))),
+    "datblk": ("drivers/block/datblk", "tools/datblk", *(f"{TESTS}/datblk{name}.sh" for name in (
+        "", "_fault", "_hostile", "_power", "_server", "_swap", "ctl"))),
     "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", f"{LAB}/cross-compile.sh",
               f"{LAB}/ccache.sh", f"{LAB}/run-in-trixie", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
               f"{LAB}/requirements.txt",

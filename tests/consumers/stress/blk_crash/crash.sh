@@ -10,7 +10,7 @@
 
 # shellcheck source=tests/selftests/lib.sh
 . "${KDAPL_DIR:-.}/selftests/lib.sh"
-# shellcheck source=tests/stress/ledger/wire-lib.sh
+# shellcheck source=tests/consumers/stress/ledger/wire-lib.sh
 . "${KDAPL_DIR:-.}/wire-lib.sh"
 
 crashes=${BLK_CRASHES:-20}
