@@ -67,6 +67,7 @@ struct hostile_peer {
 	struct ib_cqe rdma;
 	struct hostile_slot *held;	/* an answer that is sent after the next one */
 	u32 held_size;
+	bool greeted;			/* the client has sent the PING that it begins with */
 };
 
 extern unsigned long hostile_messages;

@@ -112,9 +112,12 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 	}
 	if (hostile_one_in(&peer->rnd, 16))
 		answer_again(peer, cmds);
-	/* The client waits for an answer that was spoiled, and would wait for ever */
-	if (cmds[count - 1].op == DATBLK_OP_PING)
+	if (cmds[count - 1].op != DATBLK_OP_PING)
+		return;
+	/* After the first one: it waits for an answer that was spoiled, and would wait for ever */
+	if (peer->greeted)
 		hostile_peer_over(peer);
+	peer->greeted = true;
 }
 
 static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
