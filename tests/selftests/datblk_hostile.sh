@@ -3,7 +3,7 @@
 # The block device over DAT (drivers/block/datblk) against peers that break its protocol
 # (tests/consumers/stress/blk_hostile): a hostile client of the server, and a hostile server of the client,
 # on plain verbs over rxe. HOSTILE_MESSAGES and HOSTILE_SEED set the number of messages of each
-# and the seed.
+# (500; 250 in the short form) and the seed.
 # covers: malformed, random and out-of-order messages at each state of a login and of a command
 # tier: short
 
@@ -15,7 +15,7 @@ if [ ! -e "$KDAPL_DIR/datblk_server.ko" ]; then
 	exit
 fi
 
-messages=${HOSTILE_MESSAGES:-500}
+messages=${HOSTILE_MESSAGES:-$((${KDAPL_SHORT:-0} ? 250 : 500))}
 config=/sys/kernel/config/datblk
 work=/run/datblk-hostile
 address=10.9.9.1
@@ -119,12 +119,24 @@ load() {
 # connected: a disk of the hostile server exists; it refuses some logins
 connected() { attach "device=any qual=$qual queues=2" 2>/dev/null; }
 
+# impatient: once it exists, the disk asks after a second, instead of 30, whether the server is alive;
+# the hostile one ends the connection then. An answer that was spoiled may have been the last one
+impatient() {
+	local disk
+
+	for disk in /sys/block/datblk*; do
+		echo 1000 >"$disk/queue/io_timeout" || return
+	done
+}
+
 # The client survives a hostile server, and the disk can be removed afterwards
 served() {
 	local server load status=0
 
 	hostile qual=$qual &
 	server=$!
+	# The scan for partitions waits for answers, too
+	wait_for impatient &
 	if ! wait_for connected; then
 		rmmod kdapl_blk_hostile
 		wait "$server"
