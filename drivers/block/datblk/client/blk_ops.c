@@ -33,13 +33,12 @@ static u8 datblk_rq_operation(const struct request *rq)
 }
 
 /**
- * datblk_request_exposed - the EP has registered the pages of a request, or has refused it
+ * datblk_request_exposed - convert the result of a registration to a block status
  * @disk: the disk
- * @ret:  what kdat_lmr_fmr_sg() has returned
+ * @ret:  what kdat_lmr_fmr_sg() has returned for the pages of a request
  *
- * It refuses on a connection that was lost; then the block layer issues the request again. It also
- * refuses memory that its adapter cannot reach; then the request fails, because it would fail
- * again, and the session stays.
+ * If the connection was lost, the block layer issues the request again. If the adapter cannot reach
+ * the memory, the request fails, because it would fail again, and the session stays.
  *
  * Context: any.
  * Return: the status for the block layer.

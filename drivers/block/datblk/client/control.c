@@ -391,7 +391,7 @@ static int __init datblk_client_init(void)
 
 	datblk_choose_host();
 	/*
-	 * Memory may only be free when a disk works again, so reconnecting needs the rescuer of
+	 * Memory reclaim may wait for a disk that is reconnecting, so the work needs the rescuer of
 	 * WQ_MEM_RECLAIM. The core and the drivers of storage adapters wait for queues of this kind
 	 * only; a driver that waits for another one gets a warning, as it would with nvme-rdma.
 	 */

@@ -19,7 +19,9 @@ static_assert(sizeof(struct datblk_kept_write) == 16);
  * @kept: zeroes
  * @kib:  its size; 0: no write is kept
  *
- * The disk frees @kept->ring with vfree(). Context: process.
+ * The disk frees @kept->ring with vfree().
+ *
+ * Context: process.
  * Return: 0 or -ENOMEM.
  */
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib)
@@ -83,7 +85,9 @@ static void datblk_kept_append(struct datblk_kept *kept, const struct datblk_kep
  *
  * If the ring has no room, all writes in it are dropped: what is missing could not be repeated in
  * its place. A write with FUA cannot be lost, but is kept if an earlier write is: that one must
- * not overwrite it when it is repeated. Context: any except hard interrupt.
+ * not overwrite it when it is repeated.
+ *
+ * Context: any except hard interrupt.
  */
 void datblk_kept_add(struct datblk_kept *kept, const struct datblk_command *c, struct request *rq)
 {
@@ -345,6 +349,6 @@ int datblk_resubmit(struct datblk_disk *disk)
 	}
 	if (!err || err == -EIO)
 		return 0;
-	disk->reason = "the server has not taken again what it may have lost";
+	disk->reason = "the server has not completed the repeated writes";
 	return err;
 }

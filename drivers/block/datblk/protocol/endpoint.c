@@ -10,8 +10,8 @@
 /* The peer is considered dead if its adapter does not respond for this long */
 #define KEEPALIVE_MS	"5000"
 /*
- * There is a receive for each message (README), so a peer without one has broken the protocol. The
- * largest number that is a limit: the adapter of the peer says when to retry, within 655 ms.
+ * A peer has a receive for each message (README), so one that has none has broken the protocol. 7
+ * would mean no limit. The peer's adapter sets the time between two retries, at most 655 ms.
  */
 #define RNR_RETRIES	"6"
 

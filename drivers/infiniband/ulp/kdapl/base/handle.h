@@ -13,11 +13,12 @@
  *
  * Life of an object: created (_init) -> published (_publish) -> used by others (_tryuse, _unuse) ->
  * killed (_kill: one caller may free it) -> unpublished (_unpublish) -> drained (_drain) ->
- * destroyed (kdapl_obj_ops.destroy) -> freed, a grace period later. Between _unpublish and the end,
- * a grace period ends the posts that have found it; _drain waits for the control calls.
+ * destroyed (kdapl_obj_ops.destroy) -> freed, a grace period later. A grace period after _unpublish
+ * waits for the posts that have found the object; _drain waits for the control calls.
  *
- * Three ways to an object: lookup finds it for the length of a read section; get, get_next and
- * tryget take a reference, which put drops; tryuse counts a user, so that it cannot be killed.
+ * There are three ways to use an object: lookup finds it for the length of a read section; get,
+ * get_next and tryget take a reference, which put drops; tryuse counts a user, so that it cannot be
+ * killed.
  */
 #ifndef _KDAPL_HANDLE_H_
 #define _KDAPL_HANDLE_H_

@@ -305,7 +305,7 @@ static int kdapl_cm_qp_to_rts(struct kdapl_ep *ep, struct rdma_cm_id *id)
  * withdrawn, are reported by ACCEPT_COMPLETION_ERROR. Process context, ep->mutex held, no lock
  * that a CM callback takes.
  *
- * @ep:   EP in UNCONNECTED, has called kdapl_notice_reserve(); becomes COMPLETION_PENDING
+ * @ep:   EP in UNCONNECTED, with a reserved notice; becomes COMPLETION_PENDING
  * @id:   child id, which belongs to the EP from now on
  * @data: private data for the peer
  * @len:  its length, at most KDAPL_REPLY_PRIVATE

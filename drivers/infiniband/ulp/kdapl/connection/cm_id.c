@@ -186,7 +186,7 @@ static bool kdapl_ep_unfit(const struct kdapl_ep *ep, struct ib_device *ibdev)
  * Begins a connection attempt. If the address of the IA was lost in the meantime, which the CM
  * does not report, the work ends the attempt. Process context, ep->mutex held.
  *
- * @ep:      has called kdapl_notice_reserve()
+ * @ep:      EP with a reserved notice (kdapl_notice_reserve())
  * @id:      its id, which belongs to the EP from now on
  * @passive: the EP accepts
  */
