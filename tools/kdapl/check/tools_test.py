@@ -288,7 +288,7 @@ class Guest(Case):
         for name in ("cross-compile.sh", "ccache.sh"):
             shutil.copy(HERE.parent / "lab" / name, check.parent / "lab")
         (self.folder / "cache/kernels/some/lib/modules/1").mkdir(parents=True)
-        for name in ("tests/rxe/wire.sh", "tools/kdapl/trace/latency.bt",
+        for name in ("tests/rxe/wire.sh", "tools/kdapl/trace/latency.bt", "tools/datblk/datblkctl",
                      "tests/consumers/interop/interop.sh", "tests/consumers/conform/conform.sh",
                      "tests/consumers/stress/soak/soak.sh"):
             self.write(name, "")
@@ -467,7 +467,7 @@ KERNEL_TREE = {
 }
 # What a copied page must not name: other pages that were left out, and files of this repository
 OUT_OF_TREE = re.compile(r"kdapl-(install|testing)\b|tools/kdapl|"
-                         r"\btests/|``make |KDIR|README|CHANGELOG|CONTRIBUTING|Out of tree")
+                         r"\btests/|``make |KDIR|(?<!ulp/kdapl/)README|CHANGELOG|CONTRIBUTING|Out of tree")
 
 
 class CopyToMainline(Case):
