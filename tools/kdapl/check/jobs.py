@@ -162,7 +162,7 @@ def kasan(kernel="own-6.12-debug"):
             guest(kernel, "ledger", "20,000 posts accounted for, with KASAN, lockdep, kmemleak",
                   "stress", LEDGER_POSTS=20000),
             selftests(kernel, "fuzz", "40,000 random calls and failing allocations, with KASAN",
-                      "fault_inject fuzz datblk_fault", FUZZ_CALLS=40000),
+                      "fault_inject fuzz", FUZZ_CALLS=40000),
             selftests(kernel, "datblk", "disks, and a server that restarts, with KASAN",
                       "--short datblk")]
 
