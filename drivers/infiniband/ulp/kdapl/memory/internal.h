@@ -17,7 +17,6 @@ void kdapl_pz_mr_get(struct kdapl_pz *pz);
 void kdapl_pz_mr_put(struct kdapl_pz *pz);
 int kdapl_pz_make_map_sg(struct kdapl_pz *pz);
 
-int kdapl_lmr_make_mr(struct kdapl_lmr *lmr);
 void kdapl_lmr_repair_work(struct work_struct *work);
 
 /* Pages to be registered, not mapped yet */

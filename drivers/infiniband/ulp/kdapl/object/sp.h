@@ -6,6 +6,7 @@
 #define _KDAPL_OBJECT_SP_H_
 
 #include <linux/mutex.h>
+#include <linux/slab.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 #include "constants.h"
@@ -129,14 +130,26 @@ static inline void kdapl_sp_check(struct kdapl_sp *sp)
 	mod_delayed_work(kdapl_wq, &sp->work, 0);
 }
 
-void kdapl_sp_put_mem(struct kdapl_sp *sp);
-void kdapl_cr_free(struct kdapl_cr *cr);
+/*
+ * Drops a reference to the memory of a service point, which is freed with its last request. Any
+ * context. A lookup of a handle may still read the header
+ */
+static inline void kdapl_sp_put_mem(struct kdapl_sp *sp)
+{
+	if (refcount_dec_and_test(&sp->mem))
+		kfree_rcu(sp, obj.rcu);
+}
 
-/* Drops the reference of the object or of its event. Any context */
+/*
+ * Drops the reference of the object or of its event. Any context. The work of the CR may still
+ * run, but does not use the CR any more
+ */
 static inline void kdapl_cr_put(struct kdapl_cr *cr)
 {
-	if (refcount_dec_and_test(&cr->ref))
-		kdapl_cr_free(cr);
+	if (!refcount_dec_and_test(&cr->ref))
+		return;
+	kdapl_sp_put_mem(cr->sp);
+	kfree_rcu(cr, obj.rcu);
 }
 
 #endif /* _KDAPL_OBJECT_SP_H_ */
