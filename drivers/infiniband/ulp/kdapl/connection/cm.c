@@ -7,13 +7,13 @@
  * attempts and disconnects, cr.c passes in the ids of accepted requests, and
  * ep_strip.c ends the remaining objects.
  *
- * The callbacks (cm_event.c) set bits in ep->todo and queue ep->work. Only the work changes the
- * state of a connection, under ep->mutex. Each step checks the state first, so a bit that is set
- * too late has no effect.
+ * The callbacks (cm_event.c) set bits in ep->conn.todo and queue ep->conn.work. Only the work
+ * changes the state of a connection, under ep->mutex. Each step checks the state first, so a bit
+ * that is set too late has no effect.
  *
  * A connection that has ended may linger (enum kdapl_linger): the QP keeps its state for at
  * most KDAPL_LINGER_MS, so that an answer in flight, which contains the cause of the
- * error, is not lost. The work does not sleep during this time; ep->timer queues it again.
+ * error, is not lost. The work does not sleep during this time; ep->conn.timer queues it again.
  *
  * ep->mutex is taken before handler_mutex (rdma_lock_handler(), rdma_destroy_id());
  * callbacks take ep->lock only.
@@ -37,13 +37,13 @@ static bool kdapl_cm_connected(DAT_EP_STATE state)
 
 static struct ib_qp *kdapl_cm_qp(struct kdapl_ep *ep)
 {
-	return rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	return rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 }
 
 static void kdapl_cm_timer_stop(struct kdapl_ep *ep)
 {
-	cancel_delayed_work_sync(&ep->timer);
-	clear_bit(KDAPL_TODO_TIMEOUT, &ep->todo);
+	cancel_delayed_work_sync(&ep->conn.timer);
+	clear_bit(KDAPL_TODO_TIMEOUT, &ep->conn.todo);
 }
 
 /*
@@ -52,19 +52,19 @@ static void kdapl_cm_timer_stop(struct kdapl_ep *ep)
  */
 static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
-	bool owed = ep->outcome_owed || ep->cancelled;
+	bool owed = ep->events.outcome_owed || ep->conn.cancelled;
 	u16 len = 0;
 
-	if (ep->cancelled)
+	if (ep->conn.cancelled)
 		number = DAT_CONNECTION_EVENT_DISCONNECTED;
-	else if (ep->passive)
+	else if (ep->conn.passive)
 		number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
 	else if (number == DAT_CONNECTION_EVENT_PEER_REJECTED)
-		len = ep->private_in_len;
-	ep->outcome_owed = false;
-	ep->cancelled = false;
+		len = ep->events.private_len;
+	ep->events.outcome_owed = false;
+	ep->conn.cancelled = false;
 	if (owed)
-		kdapl_ep_queue_conn(ep, &ep->outcome_event, number, len);
+		kdapl_ep_queue_conn(ep, &ep->events.outcome, number, len);
 }
 
 /*
@@ -76,22 +76,22 @@ static void kdapl_cm_end_event(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
 	if (ep->first_error.valid)
 		number = DAT_CONNECTION_EVENT_BROKEN;
-	if (ep->end_owed)
-		kdapl_ep_queue_conn(ep, &ep->end_event, number, 0);
-	ep->end_owed = false;
+	if (ep->events.end_owed)
+		kdapl_ep_queue_conn(ep, &ep->events.end, number, 0);
+	ep->events.end_owed = false;
 }
 
 /* The event of a connection that ends now; later causes do not change it */
 static DAT_EVENT_NUMBER kdapl_cm_end_number(const struct kdapl_ep *ep)
 {
-	return READ_ONCE(ep->ended_cleanly) ? DAT_CONNECTION_EVENT_DISCONNECTED :
+	return READ_ONCE(ep->conn.ended_cleanly) ? DAT_CONNECTION_EVENT_DISCONNECTED :
 					  DAT_CONNECTION_EVENT_BROKEN;
 }
 
 /* RDMA reads are flushed from here on, even if the peer has granted none. ep->lock held */
 static void kdapl_cm_disconnected(struct kdapl_ep *ep)
 {
-	WRITE_ONCE(ep->max_reads_out, ep->attr.max_rdma_read_out);
+	WRITE_ONCE(ep->fast.max_reads_out, ep->setup.attr.max_rdma_read_out);
 	kdapl_ep_enter_disconnected(ep);
 }
 
@@ -117,7 +117,7 @@ static void kdapl_cm_attempt_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number
 	spin_unlock_irq(&ep->lock);
 	kdapl_notice_end(ep, false);
 	/* qedr never flushes a QP in INIT, so later posts must not reach this QP either */
-	if (kept && !ep->qp_left_init)
+	if (kept && !ep->drain.qp_left_init)
 		kdapl_ep_drop_verbs(ep);
 }
 
@@ -131,13 +131,13 @@ static void kdapl_cm_connection_ended(struct kdapl_ep *ep)
 {
 	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
 
-	if (ep->lingers_for)
+	if (ep->conn.lingers_for)
 		kdapl_cm_timer_stop(ep);
 	kdapl_cm_drain(ep, false);
 	kdapl_notice_end(ep, true);
 
 	spin_lock_irq(&ep->lock);
-	ep->lingers_for = KDAPL_LINGER_NONE;
+	ep->conn.lingers_for = KDAPL_LINGER_NONE;
 	kdapl_cm_disconnected(ep);
 	kdapl_cm_end_event(ep, number);
 	spin_unlock_irq(&ep->lock);
@@ -150,12 +150,12 @@ static void kdapl_cm_final_events(struct kdapl_ep *ep)
 	if (ep->state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		kdapl_cm_disconnected(ep);
 	if (ep->dying) {
-		ep->outcome_owed = false;
-		ep->cancelled = false;
-		ep->end_owed = false;
+		ep->events.outcome_owed = false;
+		ep->conn.cancelled = false;
+		ep->events.end_owed = false;
 	}
 	kdapl_cm_outcome(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
-	kdapl_cm_end_event(ep, ep->teardown_number);
+	kdapl_cm_end_event(ep, ep->conn.teardown_number);
 	spin_unlock_irq(&ep->lock);
 }
 
@@ -170,10 +170,10 @@ void kdapl_cm_end_begin(struct kdapl_ep *ep)
 {
 	struct ib_qp *qp = kdapl_cm_qp(ep);
 
-	ep->teardown_number = kdapl_cm_end_number(ep);
+	ep->conn.teardown_number = kdapl_cm_end_number(ep);
 	kdapl_cm_timer_stop(ep);
 	/* A QP in INIT of an EP that is freed needs no flush, which some devices never report */
-	if (qp && (!ep->dying || ep->qp_left_init || ep->qp_moved))
+	if (qp && (!ep->dying || ep->drain.qp_left_init || ep->drain.qp_moved))
 		kdapl_drain_begin(ep, qp);
 	if (kdapl_cm_connected(READ_ONCE(ep->state)))
 		return;
@@ -183,15 +183,15 @@ void kdapl_cm_end_begin(struct kdapl_ep *ep)
 
 /*
  * Finishes what kdapl_cm_end_begin() has begun. On return the done callback of every post has run,
- * or ep->drain_timed_out is set because the device has kept some posts. @since: jiffies, see
+ * or ep->drain.timed_out is set because the device has kept some posts. @since: jiffies, see
  * kdapl_drain_end(). Process context, ep->mutex held.
  */
 void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since)
 {
 	struct ib_qp *qp = kdapl_cm_qp(ep);
 
-	if (qp && ep->qp_moved)
-		ep->drain_timed_out = kdapl_drain_end(ep, qp, true, since);
+	if (qp && ep->drain.qp_moved)
+		ep->drain.timed_out = kdapl_drain_end(ep, qp, true, since);
 	if (!kdapl_cm_connected(READ_ONCE(ep->state)))
 		return;
 	kdapl_notice_end(ep, true);
@@ -204,13 +204,13 @@ void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since)
  */
 void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote)
 {
-	int ret = kdapl_cm_route(ep->obj.ia, ep->cm_id, remote);
+	int ret = kdapl_cm_route(ep->obj.ia, ep->conn.cm_id, remote);
 
 	/* The CM uses it for the route */
-	if (ep->named.type_of_service >= 0)
-		rdma_set_service_type(ep->cm_id, ep->named.type_of_service);
+	if (ep->setup.named.type_of_service >= 0)
+		rdma_set_service_type(ep->conn.cm_id, ep->setup.named.type_of_service);
 	if (!ret)
-		ret = rdma_resolve_addr(ep->cm_id, NULL, (const struct sockaddr *)remote,
+		ret = rdma_resolve_addr(ep->conn.cm_id, NULL, (const struct sockaddr *)remote,
 					KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_timeout_scale ?: 1));
 	if (ret)
 		kdapl_cm_call_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE,
@@ -225,14 +225,14 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
  */
 void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 {
-	attr->max_rd_atomic = min_t(int, attr->max_rd_atomic, ep->attr.max_rdma_read_out);
+	attr->max_rd_atomic = min_t(int, attr->max_rd_atomic, ep->setup.attr.max_rdma_read_out);
 	/* If the peer grants none, a read would never start (D-19) */
-	WRITE_ONCE(ep->max_reads_out, attr->max_rd_atomic);
-	WRITE_ONCE(ep->cm_status.reads_out, attr->max_rd_atomic);
-	attr->retry_cnt = min_t(u8, attr->retry_cnt, ep->named.retry_count);
-	attr->rnr_retry = ep->named.rnr_retry_count;
-	if (ep->named.ack_timeout)
-		attr->timeout = ep->named.ack_timeout;
+	WRITE_ONCE(ep->fast.max_reads_out, attr->max_rd_atomic);
+	WRITE_ONCE(ep->conn.status.reads_out, attr->max_rd_atomic);
+	attr->retry_cnt = min_t(u8, attr->retry_cnt, ep->setup.named.retry_count);
+	attr->rnr_retry = ep->setup.named.rnr_retry_count;
+	if (ep->setup.named.ack_timeout)
+		attr->timeout = ep->setup.named.ack_timeout;
 	/* 0 means infinite */
 	if (!attr->timeout || attr->timeout > KDAPL_MAX_ACK_TIMEOUT)
 		attr->timeout = KDAPL_MAX_ACK_TIMEOUT;
@@ -267,8 +267,8 @@ int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 	case IB_QPS_RTR:
 		attr->min_rnr_timer = KDAPL_MIN_RNR_TIMER;
 		attr->max_dest_rd_atomic = min_t(int, attr->max_dest_rd_atomic,
-						 ep->attr.max_rdma_read_in);
-		WRITE_ONCE(ep->cm_status.reads_in, attr->max_dest_rd_atomic);
+						 ep->setup.attr.max_rdma_read_in);
+		WRITE_ONCE(ep->conn.status.reads_in, attr->max_dest_rd_atomic);
 		mask |= IB_QP_MIN_RNR_TIMER;
 		break;
 	default:
@@ -277,7 +277,7 @@ int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 	ret = ib_modify_qp(kdapl_cm_qp(ep), attr, mask);
 	/* From RTR on the QP consumes buffers, and every device flushes it */
 	if (!ret && attr->qp_state == IB_QPS_RTR)
-		ep->qp_left_init = true;
+		ep->drain.qp_left_init = true;
 	return ret;
 }
 
@@ -317,11 +317,12 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		.private_data = data,
 		.private_data_len = len,
 		.responder_resources = min_t(int, req->responder_resources,
-					     ep->attr.max_rdma_read_in),
-		.initiator_depth = min_t(int, req->initiator_depth, ep->attr.max_rdma_read_out),
+					     ep->setup.attr.max_rdma_read_in),
+		.initiator_depth = min_t(int, req->initiator_depth,
+					 ep->setup.attr.max_rdma_read_out),
 		.flow_control = req->flow_control,
-		.rnr_retry_count = ep->named.rnr_retry_count,
-		.srq = ep->srq_attached,
+		.rnr_retry_count = ep->setup.named.rnr_retry_count,
+		.srq = ep->fast.srq_attached,
 		.qp_num = kdapl_cm_qp(ep)->qp_num,
 	};
 	int ret;
@@ -357,7 +358,7 @@ static void kdapl_cm_attempt_done(struct kdapl_ep *ep, bool connected)
  */
 static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 {
-	struct rdma_cm_id *id = ep->cm_id;
+	struct rdma_cm_id *id = ep->conn.cm_id;
 	bool connected = false;
 	int ret;
 
@@ -384,16 +385,16 @@ static void kdapl_cm_expect_established(struct kdapl_ep *ep)
 {
 	u64 late = (u64)KDAPL_LATE_MS * (kdapl_timeout_scale ?: 1) * NSEC_PER_MSEC;
 
-	if (ep->give_up)
+	if (ep->conn.give_up)
 		return;
 	kdapl_cm_timer_stop(ep);
-	ep->give_up = ep->deadline;
-	kdapl_cm_timer_start(ep, clamp_t(s64, ktime_sub(ep->give_up, ktime_get()), 0, late));
+	ep->conn.give_up = ep->conn.deadline;
+	kdapl_cm_timer_start(ep, clamp_t(s64, ktime_sub(ep->conn.give_up, ktime_get()), 0, late));
 }
 
 static void kdapl_cm_pending_timeout(struct kdapl_ep *ep)
 {
-	if (!ep->give_up) {
+	if (!ep->conn.give_up) {
 		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 		return;
 	}
@@ -404,9 +405,9 @@ static void kdapl_cm_pending_timeout(struct kdapl_ep *ep)
 	 * item runs, the CM repeats the reply for up to 66 seconds. Nothing can stop that, and
 	 * rdma_destroy_id() waits for it, but only in the work item of the id (notice.c).
 	 */
-	rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
-	kdapl_cm_timer_start(ep, max_t(s64, ktime_sub(ep->give_up, ktime_get()), 0));
-	ep->give_up = 0;
+	rdma_notify(ep->conn.cm_id, IB_EVENT_COMM_EST);
+	kdapl_cm_timer_start(ep, max_t(s64, ktime_sub(ep->conn.give_up, ktime_get()), 0));
+	ep->conn.give_up = 0;
 }
 
 /*
@@ -416,7 +417,7 @@ static void kdapl_cm_pending_timeout(struct kdapl_ep *ep)
  */
 static bool kdapl_cm_was_connected(struct kdapl_ep *ep)
 {
-	if (!ep->passive)
+	if (!ep->conn.passive)
 		return false;
 	kdapl_cm_drain(ep, false);
 	return kdapl_ep_message_parked(ep);
@@ -431,36 +432,37 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 {
 	if (todo & BIT(KDAPL_TODO_DISCONNECT))
 		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-	else if (ep->passive && (todo & BIT(KDAPL_TODO_ESTABLISHED)))
+	else if (ep->conn.passive && (todo & BIT(KDAPL_TODO_ESTABLISHED)))
 		kdapl_cm_attempt_done(ep, kdapl_ep_enter_connected(ep));
 	else if (todo & BIT(KDAPL_TODO_FAILED))
-		kdapl_cm_attempt_failed(ep, READ_ONCE(ep->fail_number));
+		kdapl_cm_attempt_failed(ep, READ_ONCE(ep->conn.fail_number));
 	else if (todo & BIT(KDAPL_TODO_PEER_GONE))
 		kdapl_cm_attempt_done(ep, kdapl_cm_was_connected(ep) &&
 				      kdapl_ep_enter_connected(ep));
 	else if (todo & BIT(KDAPL_TODO_BREAK))
 		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
-	else if (!ep->passive && (todo & BIT(KDAPL_TODO_RESPONSE)))
+	else if (!ep->conn.passive && (todo & BIT(KDAPL_TODO_RESPONSE)))
 		kdapl_cm_finish_active(ep);
 	else if (todo & BIT(KDAPL_TODO_TIMEOUT))
 		kdapl_cm_pending_timeout(ep);
-	else if (ep->passive && (todo & (BIT(KDAPL_TODO_EARLY_RECV) | BIT(KDAPL_TODO_REFUSED))))
+	else if (ep->conn.passive &&
+		 (todo & (BIT(KDAPL_TODO_EARLY_RECV) | BIT(KDAPL_TODO_REFUSED))))
 		kdapl_cm_expect_established(ep);
 	/* Keep the bit, which ends the connection as soon as it is established */
 	if (todo & BIT(KDAPL_TODO_REFUSED))
-		set_bit(KDAPL_TODO_REFUSED, &ep->todo);
+		set_bit(KDAPL_TODO_REFUSED, &ep->conn.todo);
 }
 
 /* Waits for outstanding requests; posts that saw CONNECTED must be queued first */
 static void kdapl_cm_graceful(struct kdapl_ep *ep)
 {
-	if (!ep->posts_queued) {
+	if (!ep->conn.posts_queued) {
 		kdapl_wait_grace_period();
-		ep->posts_queued = true;
+		ep->conn.posts_queued = true;
 	}
 	if (kdapl_ep_requests_idle(ep)) {
 		spin_lock_irq(&ep->lock);
-		ep->ended_cleanly = true;
+		ep->conn.ended_cleanly = true;
 		spin_unlock_irq(&ep->lock);
 		kdapl_cm_connection_ended(ep);
 	} else {
@@ -475,14 +477,14 @@ static void kdapl_cm_graceful(struct kdapl_ep *ep)
  */
 static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
 {
-	if (ep->lingers_for >= what)
+	if (ep->conn.lingers_for >= what)
 		return;
 	kdapl_cm_timer_stop(ep);
 	spin_lock_irq(&ep->lock);
-	ep->lingers_for = what;
+	ep->conn.lingers_for = what;
 	/* Every completion of a request queues the work, which checks whether it was the last */
 	if (what == KDAPL_LINGER_REQUESTS)
-		WRITE_ONCE(ep->slow_path, ep->slow_path | KDAPL_EP_WATCH);
+		WRITE_ONCE(ep->fast.slow_path, ep->fast.slow_path | KDAPL_EP_WATCH);
 	spin_unlock_irq(&ep->lock);
 	kdapl_cm_timer_start(ep, (u64)KDAPL_LINGER_MS * (kdapl_timeout_scale ?: 1) * NSEC_PER_MSEC);
 }
@@ -502,12 +504,12 @@ static void kdapl_cm_step_peer_left(struct kdapl_ep *ep)
 static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 {
 	if ((todo & (BIT(KDAPL_TODO_DISCONNECT) | BIT(KDAPL_TODO_BREAK))) ||
-	    (ep->lingers_for && (todo & BIT(KDAPL_TODO_TIMEOUT))))
+	    (ep->conn.lingers_for && (todo & BIT(KDAPL_TODO_TIMEOUT))))
 		kdapl_cm_connection_ended(ep);
 	else if ((todo & (BIT(KDAPL_TODO_PEER_GONE) | BIT(KDAPL_TODO_FAILED))) ||
-		 ep->lingers_for == KDAPL_LINGER_REQUESTS)
+		 ep->conn.lingers_for == KDAPL_LINGER_REQUESTS)
 		kdapl_cm_step_peer_left(ep);
-	else if ((todo & BIT(KDAPL_TODO_REFUSED)) || ep->lingers_for)
+	else if ((todo & BIT(KDAPL_TODO_REFUSED)) || ep->conn.lingers_for)
 		kdapl_cm_linger(ep, KDAPL_LINGER_ANSWER);
 	else if ((todo & BIT(KDAPL_TODO_GRACEFUL)) &&
 		 READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECT_PENDING)
@@ -519,26 +521,26 @@ static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 /* Does a change of addresses end the attempt or the connection? */
 static bool kdapl_cm_path_lost(const struct kdapl_ep *ep)
 {
-	if (!ep->cm_id)
+	if (!ep->conn.cm_id)
 		return false;
 	/* The watcher checks the address of the IA itself */
-	if (ep->elsewhere && kdapl_addr_id_lost(ep->cm_id))
+	if (ep->conn.elsewhere && kdapl_addr_id_lost(ep->conn.cm_id))
 		return true;
 	if (kdapl_cm_pending(READ_ONCE(ep->state)))
-		return kdapl_addr_unbound(ep->cm_id);
-	return kdapl_addr_path_lost(ep->cm_id, READ_ONCE(ep->obj.ia->port));
+		return kdapl_addr_unbound(ep->conn.cm_id);
+	return kdapl_addr_path_lost(ep->conn.cm_id, READ_ONCE(ep->obj.ia->port));
 }
 
 static void kdapl_cm_work(struct work_struct *work)
 {
-	struct kdapl_ep *ep = container_of(work, struct kdapl_ep, work);
+	struct kdapl_ep *ep = container_of(work, struct kdapl_ep, conn.work);
 	/* A Consumer that writes pages out may wait for this connection */
 	unsigned int noio = memalloc_noio_save();
 	unsigned long todo;
 
 	mutex_lock(&ep->mutex);
 	if (!ep->dying && !ep->orphaned) {
-		todo = xchg(&ep->todo, 0);
+		todo = xchg(&ep->conn.todo, 0);
 		if ((todo & BIT(KDAPL_TODO_ADDRESS)) && kdapl_cm_path_lost(ep))
 			todo |= BIT(KDAPL_TODO_BREAK);
 		if (kdapl_cm_pending(READ_ONCE(ep->state)))
@@ -553,6 +555,6 @@ static void kdapl_cm_work(struct work_struct *work)
 /* Prepares the connection part of a new EP. Process context */
 void kdapl_cm_setup(struct kdapl_ep *ep)
 {
-	INIT_WORK(&ep->work, kdapl_cm_work);
-	INIT_DELAYED_WORK(&ep->timer, kdapl_cm_timer);
+	INIT_WORK(&ep->conn.work, kdapl_cm_work);
+	INIT_DELAYED_WORK(&ep->conn.timer, kdapl_cm_timer);
 }

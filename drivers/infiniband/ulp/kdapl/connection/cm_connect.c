@@ -16,16 +16,16 @@
 /* Sets the parameters of the request, which the EP stores until the route is known */
 static void kdapl_connect_offer(struct kdapl_ep *ep, struct ib_qp *qp, const void *data, u8 len)
 {
-	memcpy(ep->private_out, data, len);
-	ep->offer = (struct rdma_conn_param) {
-		.private_data = ep->private_out,
+	memcpy(ep->conn.private_out, data, len);
+	ep->conn.offer = (struct rdma_conn_param) {
+		.private_data = ep->conn.private_out,
 		.private_data_len = len,
-		.responder_resources = min_t(int, ep->attr.max_rdma_read_in, U8_MAX),
-		.initiator_depth = min_t(int, ep->attr.max_rdma_read_out, U8_MAX),
+		.responder_resources = min_t(int, ep->setup.attr.max_rdma_read_in, U8_MAX),
+		.initiator_depth = min_t(int, ep->setup.attr.max_rdma_read_out, U8_MAX),
 		.flow_control = 1,
-		.retry_count = ep->named.retry_count,
-		.rnr_retry_count = ep->named.rnr_retry_count,
-		.srq = ep->srq_attached,
+		.retry_count = ep->setup.named.retry_count,
+		.rnr_retry_count = ep->setup.named.rnr_retry_count,
+		.srq = ep->fast.srq_attached,
 		.qp_num = qp->qp_num,
 	};
 }
@@ -35,7 +35,7 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, const struct sockaddr
 				      DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
 				      const void *data, u8 len)
 {
-	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	struct ib_qp *qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 	struct sockaddr_storage peer = *remote;
 	u16 port = kdapl_cm_port(qual);
 	struct rdma_cm_id *id;
@@ -56,10 +56,10 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, const struct sockaddr
 	kdapl_connect_offer(ep, qp, data, len);
 	spin_lock_irq(&ep->lock);
 	kdapl_cm_set_local(ep, &ep->obj.ia->addr);
-	ep->remote = *remote;
-	ep->remote_port = port;
-	ep->local_port = ntohs(((struct sockaddr_in *)&id->route.addr.src_addr)->sin_port);
-	ep->conn_qual = qual;
+	ep->conn.remote = *remote;
+	ep->conn.remote_port = port;
+	ep->conn.local_port = ntohs(((struct sockaddr_in *)&id->route.addr.src_addr)->sin_port);
+	ep->conn.qual = qual;
 	spin_unlock_irq(&ep->lock);
 
 	kdapl_cm_begin(ep, id, false);
@@ -99,7 +99,7 @@ static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, const struct kdapl_co
 {
 	DAT_EP_STATE state = READ_ONCE(ep->state);
 
-	if (!ep->connect_evd)
+	if (!ep->setup.connect_evd)
 		return KDAPL_BAD_HANDLE(EVD_CONN);
 	if (!c->timeout)
 		return kdapl_connect_bad_arg(c, 0);
@@ -219,11 +219,11 @@ static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_stor
 	DAT_RETURN ret = DAT_SUCCESS;
 
 	spin_lock_irq(&ep->lock);
-	*remote = ep->remote;
-	*qual = ep->conn_qual;
+	*remote = ep->conn.remote;
+	*qual = ep->conn.qual;
 	if (ep->state != DAT_EP_STATE_CONNECTED)
 		ret = kdapl_ep_state_error(ep->state);
-	else if (ep->passive)
+	else if (ep->conn.passive)
 		ret = KDAPL_BAD_ARG(2);
 	spin_unlock_irq(&ep->lock);
 	return ret;
@@ -295,9 +295,9 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
 	case DAT_EP_STATE_COMPLETION_PENDING:
 		/* The attempt cannot succeed any more (C-17, C-23) */
-		if (ep->outcome_owed)
-			ep->cancelled = true;
-		ep->outcome_owed = false;
+		if (ep->events.outcome_owed)
+			ep->conn.cancelled = true;
+		ep->events.outcome_owed = false;
 		kdapl_ep_schedule(ep, KDAPL_TODO_DISCONNECT);
 		return DAT_SUCCESS;
 	case DAT_EP_STATE_CONNECTED:
@@ -305,7 +305,7 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 		fallthrough;
 	case DAT_EP_STATE_DISCONNECT_PENDING:
 		if (!graceful && !kdapl_ep_breaks(ep))
-			ep->ended_cleanly = true;
+			ep->conn.ended_cleanly = true;
 		/* A second graceful disconnect changes nothing; to check again is harmless */
 		kdapl_ep_schedule(ep, graceful ? KDAPL_TODO_GRACEFUL : KDAPL_TODO_DISCONNECT);
 		return DAT_SUCCESS;

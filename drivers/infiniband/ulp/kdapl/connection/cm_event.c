@@ -3,8 +3,8 @@
  * The events of the CM that concern an EP.
  *
  * CM callbacks hold the handler_mutex of the id, and while they sleep they stall all CM
- * events of their CPU. So they only copy private data into the EP, set a bit in ep->todo
- * and queue ep->work, which does the rest (cm.c). A bit is set after the data that it refers
+ * events of their CPU. So they only copy private data into the EP, set a bit in ep->conn.todo
+ * and queue ep->conn.work, which does the rest (cm.c). A bit is set after the data that it refers
  * to was written under ep->lock, the only lock that they take.
  *
  * Called by rdma_cm, in process context. cm.c reports failed calls in the same way.
@@ -22,7 +22,7 @@
 static void kdapl_cm_note_clean(struct kdapl_ep *ep)
 {
 	if (!kdapl_ep_breaks(ep) && !READ_ONCE(ep->obj.ia->orphaned))
-		ep->ended_cleanly = true;
+		ep->conn.ended_cleanly = true;
 }
 
 /* Stores an event of the CM for kdapl.cm_status; those after the first failure are ignored */
@@ -31,10 +31,10 @@ void kdapl_cm_note_event(struct kdapl_ep *ep, enum rdma_cm_event_type event, int
 	unsigned long flags;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	if (!ep->fail_number) {
-		ep->cm_status.valid = true;
-		ep->cm_status.event = event;
-		ep->cm_status.status = status;
+	if (!ep->conn.fail_number) {
+		ep->conn.status.valid = true;
+		ep->conn.status.event = event;
+		ep->conn.status.status = status;
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
@@ -53,13 +53,13 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 	 */
 	if (number != DAT_CONNECTION_EVENT_UNREACHABLE)
 		kdapl_cm_note_clean(ep);
-	if (!ep->fail_number) {
-		ep->fail_number = number;
+	if (!ep->conn.fail_number) {
+		ep->conn.fail_number = number;
 		/* Do not overwrite the data of an ESTABLISHED, which stays readable (C-46) */
 		if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) {
-			ep->private_in_len = len;
+			ep->events.private_len = len;
 			if (len)
-				memcpy(ep->private_in, data, len);
+				memcpy(ep->events.private, data, len);
 		}
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -83,7 +83,7 @@ static void kdapl_cm_rejected(struct kdapl_ep *ep, const struct rdma_cm_event *e
 	const u8 *data = event->param.conn.private_data;
 	unsigned int len = event->param.conn.private_data_len;
 
-	ep->peer_gone = true;
+	ep->conn.peer_gone = true;
 	if (event->status == IB_CM_REJ_CONSUMER_DEFINED && data &&
 	    len >= KDAPL_REJECT_PREFIX && data[0] == DAT_VERSION_MAJOR) {
 		len = min_t(unsigned int, len, KDAPL_REJECT_PRIVATE) - KDAPL_REJECT_PREFIX;
@@ -100,8 +100,8 @@ static void kdapl_cm_response(struct kdapl_ep *ep, const struct rdma_conn_param 
 
 	spin_lock_irqsave(&ep->lock, flags);
 	if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING && param->private_data) {
-		ep->private_in_len = min_t(u16, param->private_data_len, KDAPL_REPLY_PRIVATE);
-		memcpy(ep->private_in, param->private_data, ep->private_in_len);
+		ep->events.private_len = min_t(u16, param->private_data_len, KDAPL_REPLY_PRIVATE);
+		memcpy(ep->events.private, param->private_data, ep->events.private_len);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	kdapl_ep_schedule(ep, KDAPL_TODO_RESPONSE);
@@ -113,7 +113,7 @@ static void kdapl_cm_peer_gone(struct kdapl_ep *ep)
 
 	spin_lock_irqsave(&ep->lock, flags);
 	kdapl_cm_note_clean(ep);
-	ep->peer_gone = true;
+	ep->conn.peer_gone = true;
 	spin_unlock_irqrestore(&ep->lock, flags);
 	kdapl_ep_schedule(ep, KDAPL_TODO_PEER_GONE);
 }
@@ -125,7 +125,7 @@ static void kdapl_cm_advance(struct kdapl_ep *ep, struct rdma_cm_id *id, bool ha
 	int ret;
 
 	if (have_route)
-		ret = rdma_connect_locked(id, &ep->offer);
+		ret = rdma_connect_locked(id, &ep->conn.offer);
 	else
 		ret = rdma_resolve_route(id, KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_timeout_scale ?: 1));
 	memalloc_noio_restore(noio);
@@ -184,7 +184,7 @@ int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	default:
 		break;
 	}
-	if (ep->cq)
-		kdapl_cq_schedule(ep->cq);
+	if (ep->setup.cq)
+		kdapl_cq_schedule(ep->setup.cq);
 	return 0;
 }

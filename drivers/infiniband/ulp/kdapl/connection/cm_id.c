@@ -91,8 +91,8 @@ void kdapl_cm_set_local(struct kdapl_ep *ep, const struct sockaddr_storage *loca
 	const struct kdapl_ia *ia = ep->obj.ia;
 
 	lockdep_assert_held(&ep->lock);
-	ep->elsewhere = !kdapl_addr_equal(local, &ia->addr);
-	memcpy(&ep->local, ep->elsewhere ? local : &ia->addr, sizeof(ep->local));
+	ep->conn.elsewhere = !kdapl_addr_equal(local, &ia->addr);
+	memcpy(&ep->conn.local, ep->conn.elsewhere ? local : &ia->addr, sizeof(ep->conn.local));
 }
 
 /*
@@ -177,9 +177,9 @@ static bool kdapl_ep_unfit(const struct kdapl_ep *ep, struct ib_device *ibdev)
 
 	if (test_bit(0, &ia->fatal))
 		return true;
-	return (READ_ONCE(ia->addr_lost) || ep->elsewhere) &&
-	       !kdapl_addr_on_port(ibdev, ia->port, (const struct sockaddr_storage *)&ep->local,
-				   ia->net);
+	return (READ_ONCE(ia->addr_lost) || ep->conn.elsewhere) &&
+	       !kdapl_addr_on_port(ibdev, ia->port,
+				   (const struct sockaddr_storage *)&ep->conn.local, ia->net);
 }
 
 /*
@@ -192,27 +192,27 @@ static bool kdapl_ep_unfit(const struct kdapl_ep *ep, struct ib_device *ibdev)
  */
 void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 {
-	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	struct ib_qp *qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 	/* The limit of C-51 includes the time that the end of the attempt takes */
 	u64 ms = (u64)(KDAPL_ACCEPT_TIMEOUT_MS - KDAPL_DRAIN_TIMEOUT_MS) *
 		 (kdapl_timeout_scale ?: 1);
 
-	WRITE_ONCE(ep->todo, 0);
-	ep->cm_id = id;
-	ep->give_up = 0;
-	ep->qp_left_init = false;
-	ep->posts_queued = false;
+	WRITE_ONCE(ep->conn.todo, 0);
+	ep->conn.cm_id = id;
+	ep->conn.give_up = 0;
+	ep->drain.qp_left_init = false;
+	ep->conn.posts_queued = false;
 
 	spin_lock_irq(&ep->lock);
-	ep->passive = passive;
-	ep->fail_number = 0;
-	ep->private_in_len = 0;
-	ep->outcome_owed = true;
-	ep->cancelled = false;
-	ep->ended_cleanly = false;
-	ep->peer_gone = false;
+	ep->conn.passive = passive;
+	ep->conn.fail_number = 0;
+	ep->events.private_len = 0;
+	ep->events.outcome_owed = true;
+	ep->conn.cancelled = false;
+	ep->conn.ended_cleanly = false;
+	ep->conn.peer_gone = false;
 	memset(&ep->first_error, 0, sizeof(ep->first_error));
-	memset(&ep->cm_status, 0, sizeof(ep->cm_status));
+	memset(&ep->conn.status, 0, sizeof(ep->conn.status));
 	kdapl_ep_set_state(ep, passive ? DAT_EP_STATE_COMPLETION_PENDING :
 			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	spin_unlock_irq(&ep->lock);
@@ -228,14 +228,14 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 static void kdapl_cm_timer_next(struct kdapl_ep *ep)
 {
 	/* The caller may have been preempted, so the deadline may have passed */
-	s64 ns = max(ktime_to_ns(ktime_sub(ep->deadline, ktime_get())), 0LL);
+	s64 ns = max(ktime_to_ns(ktime_sub(ep->conn.deadline, ktime_get())), 0LL);
 	/* One more, because a part of the current jiffy has passed */
 	unsigned long left = nsecs_to_jiffies(ns) + 1;
 
 	/* The timer wheel rounds long delays up: expire early, and check again then (C-55) */
 	if (left > KDAPL_TIMER_EXACT)
 		left -= left / 8 + 1;
-	queue_delayed_work(kdapl_wq, &ep->timer, left);
+	queue_delayed_work(kdapl_wq, &ep->conn.timer, left);
 }
 
 /*
@@ -244,9 +244,9 @@ static void kdapl_cm_timer_next(struct kdapl_ep *ep)
  */
 void kdapl_cm_timer(struct work_struct *work)
 {
-	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, timer);
+	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, conn.timer);
 
-	if (ktime_before(ktime_get(), ep->deadline))
+	if (ktime_before(ktime_get(), ep->conn.deadline))
 		kdapl_cm_timer_next(ep);
 	else
 		kdapl_ep_schedule(ep, KDAPL_TODO_TIMEOUT);
@@ -258,6 +258,6 @@ void kdapl_cm_timer(struct work_struct *work)
  */
 void kdapl_cm_timer_start(struct kdapl_ep *ep, u64 delay)
 {
-	ep->deadline = ktime_add_ns(ktime_get(), delay);
+	ep->conn.deadline = ktime_add_ns(ktime_get(), delay);
 	kdapl_cm_timer_next(ep);
 }

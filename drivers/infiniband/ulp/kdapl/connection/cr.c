@@ -336,7 +336,7 @@ static DAT_RETURN kdapl_accept_check(const struct kdapl_cr *cr, struct kdapl_ep 
 		return KDAPL_BAD_ARG(4);
 	if (state != want && state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return kdapl_ep_state_error(state);
-	if (state != want || !ep->connect_evd)
+	if (state != want || !ep->setup.connect_evd)
 		return KDAPL_BAD_HANDLE(EP);
 	if (size < 0 || size > KDAPL_REPLY_PRIVATE)
 		return KDAPL_BAD_ARG(3);
@@ -351,13 +351,13 @@ static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void
 {
 	struct rdma_cm_id *id = xchg(&cr->id, NULL);
 
-	ep->rsp = DAT_HANDLE_NULL;
+	ep->conn.rsp = DAT_HANDLE_NULL;
 	spin_lock_irq(&ep->lock);
 	kdapl_cm_set_local(ep, &cr->local);
-	ep->remote = cr->remote;
-	ep->remote_port = cr->remote_port;
-	ep->local_port = cr->local_port;
-	ep->conn_qual = 0;
+	ep->conn.remote = cr->remote;
+	ep->conn.remote_port = cr->remote_port;
+	ep->conn.local_port = cr->local_port;
+	ep->conn.qual = 0;
 	spin_unlock_irq(&ep->lock);
 	kdapl_cm_accept(ep, id, &cr->param, data, len);
 	kdapl_ia_verbs_put(cr->obj.ia);

@@ -56,20 +56,20 @@ static void kdapl_keepalive_sum(const struct kdapl_pool *pool, struct kdapl_keep
  */
 static void kdapl_keepalive_work(struct work_struct *work)
 {
-	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, keepalive);
+	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, conn.keepalive);
 	struct kdapl_keepalive_view view = {};
 
 	mutex_lock(&ep->mutex);
 	/* dat_ep_modify() may have turned it off since an earlier connection */
-	if (ep->named.keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
+	if (ep->setup.named.keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
 	    !ep->dying && !ep->orphaned) {
 		kdapl_keepalive_sum(&ep->sq.pool, &view);
 		kdapl_keepalive_sum(&ep->rq, &view);
-		if (view.progress == ep->keepalive_seen && !view.reads)
+		if (view.progress == ep->conn.keepalive_seen && !view.reads)
 			kdapl_ep_post_probe(ep);
-		ep->keepalive_seen = view.progress;
-		queue_delayed_work(kdapl_wq, &ep->keepalive,
-				   msecs_to_jiffies(ep->named.keepalive_ms));
+		ep->conn.keepalive_seen = view.progress;
+		queue_delayed_work(kdapl_wq, &ep->conn.keepalive,
+				   msecs_to_jiffies(ep->setup.named.keepalive_ms));
 	}
 	mutex_unlock(&ep->mutex);
 }
@@ -77,19 +77,20 @@ static void kdapl_keepalive_work(struct work_struct *work)
 /* An EP has become CONNECTED. Process context, ep->mutex held */
 void kdapl_keepalive_start(struct kdapl_ep *ep)
 {
+	int interval = ep->setup.named.keepalive_ms;
 	struct kdapl_keepalive_view view = {};
 
-	if (!ep->named.keepalive_ms)
+	if (!interval)
 		return;
 	kdapl_keepalive_sum(&ep->sq.pool, &view);
 	kdapl_keepalive_sum(&ep->rq, &view);
-	ep->keepalive_seen = view.progress;
+	ep->conn.keepalive_seen = view.progress;
 	/* The tick of an earlier connection may still be due */
-	mod_delayed_work(kdapl_wq, &ep->keepalive, msecs_to_jiffies(ep->named.keepalive_ms));
+	mod_delayed_work(kdapl_wq, &ep->conn.keepalive, msecs_to_jiffies(interval));
 }
 
 /* Prepares the keepalive of a new EP. Any context */
 void kdapl_keepalive_setup(struct kdapl_ep *ep)
 {
-	INIT_DELAYED_WORK(&ep->keepalive, kdapl_keepalive_work);
+	INIT_DELAYED_WORK(&ep->conn.keepalive, kdapl_keepalive_work);
 }

@@ -178,9 +178,9 @@ static void kdapl_notice_give_up_first(struct kdapl_device *dev)
 int kdapl_notice_reserve(struct kdapl_ep *ep)
 {
 	lockdep_assert_held(&ep->mutex);
-	if (!ep->notice)
-		ep->notice = kzalloc(sizeof(*ep->notice), GFP_NOIO);
-	return ep->notice ? 0 : -ENOMEM;
+	if (!ep->conn.notice)
+		ep->conn.notice = kzalloc(sizeof(*ep->conn.notice), GFP_NOIO);
+	return ep->conn.notice ? 0 : -ENOMEM;
 }
 
 /**
@@ -195,14 +195,14 @@ int kdapl_notice_reserve(struct kdapl_ep *ep)
 void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 {
 	struct kdapl_device *dev = ep->obj.ia->dev;
-	struct rdma_cm_id *id = ep->cm_id;
-	struct kdapl_notice *notice = ep->notice;
+	struct rdma_cm_id *id = ep->conn.cm_id;
+	struct kdapl_notice *notice = ep->conn.notice;
 
 	lockdep_assert_held(&ep->mutex);
 	if (!id)
 		return;
-	ep->cm_id = NULL;
-	ep->notice = NULL;
+	ep->conn.cm_id = NULL;
+	ep->conn.notice = NULL;
 	INIT_LIST_HEAD(&notice->node);
 	INIT_DELAYED_WORK(&notice->work, kdapl_notice_work);
 	notice->dev = dev;
@@ -211,7 +211,7 @@ void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 	notice->until = jiffies + MAX_JIFFY_OFFSET;
 	/* The lock waits for a running callback; the next one calls our handler */
 	rdma_lock_handler(id);
-	notice->over = !disconnect || ep->peer_gone;
+	notice->over = !disconnect || ep->conn.peer_gone;
 	id->context = notice;
 	id->event_handler = kdapl_notice_handler;
 	rdma_unlock_handler(id);

@@ -4,7 +4,7 @@
  *
  * Begins the relation between an RSP and its EP, which sp_backlog.c continues and ends. The
  * EP is RESERVED until the request arrives, and PASSIVE_CONNECTION_PENDING until it is
- * answered. During this time kdapl_ep.rsp is the handle of the RSP, and each finds the other
+ * answered. During this time kdapl_ep.conn.rsp is the handle of the RSP, and each finds the other
  * by its handle, so either may be destroyed first when the IA is closed or the device is
  * removed. sp_listen.c implements the listening. The RSP listens until its request is
  * announced; then its qualifier is free, and only its handle is left.
@@ -22,7 +22,7 @@
 void kdapl_rsp_reserve_ep(struct kdapl_ep *ep, struct kdapl_sp *sp)
 {
 	lockdep_assert_held(&ep->mutex);
-	ep->rsp = kdapl_obj_handle(&sp->obj);
+	ep->conn.rsp = kdapl_obj_handle(&sp->obj);
 	spin_lock_irq(&ep->lock);
 	kdapl_ep_set_state(ep, DAT_EP_STATE_RESERVED);
 	spin_unlock_irq(&ep->lock);
@@ -40,7 +40,7 @@ static DAT_RETURN kdapl_rsp_create(struct kdapl_ep *ep, struct kdapl_evd *evd,
 	if (state != DAT_EP_STATE_UNCONNECTED)
 		return kdapl_ep_state_error(state);
 	/* The outcome of the connection could not be reported */
-	if (!ep->connect_evd)
+	if (!ep->setup.connect_evd)
 		return KDAPL_BAD_HANDLE(EP);
 	sp = kdapl_sp_create(ep->obj.ia, evd, qual, kdapl_obj_handle(&ep->obj), false);
 	if (IS_ERR(sp))

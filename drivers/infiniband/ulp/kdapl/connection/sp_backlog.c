@@ -175,12 +175,12 @@ bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to)
 	ep = to_kdapl_ep(obj);
 	mutex_lock(&ep->mutex);
 	spin_lock_irq(&ep->lock);
-	moved = ep->rsp == kdapl_obj_handle(&sp->obj) && ep->state == from;
+	moved = ep->conn.rsp == kdapl_obj_handle(&sp->obj) && ep->state == from;
 	if (moved)
 		kdapl_ep_set_state(ep, to);
 	spin_unlock_irq(&ep->lock);
 	if (moved && to == DAT_EP_STATE_UNCONNECTED)
-		ep->rsp = DAT_HANDLE_NULL;
+		ep->conn.rsp = DAT_HANDLE_NULL;
 	mutex_unlock(&ep->mutex);
 	kdapl_obj_put(obj);
 	return moved;

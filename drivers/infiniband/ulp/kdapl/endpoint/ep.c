@@ -21,13 +21,13 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 	struct kdapl_slot *slot;
 
 	spin_lock_irq(&ep->lock);
-	for (ev = ep->parked; ev; ev = next) {
+	for (ev = ep->events.parked; ev; ev = next) {
 		next = ev->next;
 		slot = kdapl_slot_of_event(ev);
 		kdapl_pool_put(slot);
 	}
-	ep->parked = NULL;
-	ep->parked_tail = NULL;
+	ep->events.parked = NULL;
+	ep->events.parked_last = NULL;
 	spin_unlock_irq(&ep->lock);
 }
 
@@ -39,9 +39,9 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 static void kdapl_ep_end(struct kdapl_ep *ep)
 {
 	/* QP and id are destroyed, so nothing schedules the work any more */
-	cancel_delayed_work_sync(&ep->timer);
-	cancel_delayed_work_sync(&ep->keepalive);
-	cancel_work_sync(&ep->work);
+	cancel_delayed_work_sync(&ep->conn.timer);
+	cancel_delayed_work_sync(&ep->conn.keepalive);
+	cancel_work_sync(&ep->conn.work);
 
 	kdapl_ep_take_back(ep);
 	kdapl_ep_drop_parked(ep);
@@ -53,7 +53,7 @@ static void kdapl_ep_end(struct kdapl_ep *ep)
 
 static void kdapl_ep_free_mem(struct kdapl_ep *ep)
 {
-	kfree(ep->notice);
+	kfree(ep->conn.notice);
 	kfree(ep->texts);
 	kfree_rcu(ep, obj.rcu);
 }
@@ -102,12 +102,12 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	if (!ep->texts || kdapl_obj_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia))
 		goto err_free;
 	ep->obj.ops = &kdapl_ep_ops;
-	ep->attr = *attr;
+	ep->setup.attr = *attr;
 	/* Do not keep pointers to the Consumer's arrays, whose contents are in @named */
-	ep->attr.ep_provider_specific_count = 0;
-	ep->attr.ep_provider_specific = NULL;
-	ep->named = *named;
-	memcpy(&ep->local, &ia->addr, sizeof(ep->local));
+	ep->setup.attr.ep_provider_specific_count = 0;
+	ep->setup.attr.ep_provider_specific = NULL;
+	ep->setup.named = *named;
+	memcpy(&ep->conn.local, &ia->addr, sizeof(ep->conn.local));
 	spin_lock_init(&ep->lock);
 	spin_lock_init(&ep->sq.lock);
 	mutex_init(&ep->mutex);
@@ -139,7 +139,7 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 		ret = KDAPL_ERROR(INVALID_HANDLE);
 		goto err_unuse;
 	}
-	ep->srq_attached = ep->srq;
+	ep->fast.srq_attached = ep->setup.srq;
 	kdapl_ep_set_limits(ep);
 	if (!kdapl_ep_contexts_agree(ep)) {
 		ret = KDAPL_BAD_ARG(4);
@@ -155,19 +155,19 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 			ret = kdapl_ep_build_error(err);
 			goto err_leave;
 		}
-		if (ep->srq)
-			kdapl_srq_attach(ep, rcu_dereference_protected(ep->qp, 1));
+		if (ep->setup.srq)
+			kdapl_srq_attach(ep, rcu_dereference_protected(ep->fast.qp, 1));
 		state = DAT_EP_STATE_UNCONNECTED;
 	}
 	spin_lock_irq(&ep->lock);
 	kdapl_ep_set_state(ep, state);
-	ep->slow_path |= KDAPL_EP_PARK;
+	ep->fast.slow_path |= KDAPL_EP_PARK;
 	spin_unlock_irq(&ep->lock);
 	*ep_handle = kdapl_obj_handle(&ep->obj);
-	ep->verbs_counted = state == DAT_EP_STATE_UNCONNECTED;
-	if (ep->verbs_counted)
+	ep->drain.verbs_counted = state == DAT_EP_STATE_UNCONNECTED;
+	if (ep->drain.verbs_counted)
 		atomic_inc(&ia->nqps);
-	kdapl_ia_add(ia, &ep->obj, ep->verbs_counted);
+	kdapl_ia_add(ia, &ep->obj, ep->drain.verbs_counted);
 	return DAT_SUCCESS;
 
 err_leave:
@@ -358,7 +358,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 		goto out_put;
 	kdapl_wait_grace_period();
 	kdapl_obj_drain(obj);
-	list_add(&ep->teardown_node, &one);
+	list_add(&ep->drain.teardown_node, &one);
 	kdapl_ep_strip(&one, true);
 	kdapl_ep_get_evds(ep, &evds);
 	kdapl_ep_end(ep);

@@ -163,22 +163,23 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 /* Sets the limits that posts check. Any context */
 void kdapl_ep_set_limits(struct kdapl_ep *ep)
 {
-	const DAT_EP_ATTR *attr = &ep->attr;
+	const DAT_EP_ATTR *attr = &ep->setup.attr;
 	u32 common = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |
 		     (attr->request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 
-	ep->bad_rdma_flags = ~common;
-	ep->bad_send_flags = ~(common | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-	ep->bad_recv_flags = ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
-	ep->max_send_iov = attr->max_request_iov;
-	ep->max_read_iov = attr->max_rdma_read_iov;
-	ep->max_write_iov = attr->max_rdma_write_iov;
-	ep->max_recv_iov = ep->srq ? ep->srq->max_iov : attr->max_recv_iov;
-	ep->max_message = attr->max_message_size;
-	ep->max_rdma = attr->max_rdma_size;
-	ep->max_reads_out = attr->max_rdma_read_out;
-	if (ep->pz)
-		ep->zone = ep->pz->zone << KDAPL_ZONE_SHIFT;
-	ep->need_read = ep->zone | DAT_MEM_PRIV_LOCAL_READ_FLAG;
-	ep->need_write = ep->zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	ep->limits.bad_rdma_flags = ~common;
+	ep->limits.bad_send_flags = ~(common | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	ep->limits.bad_recv_flags =
+		~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	ep->limits.max_send_iov = attr->max_request_iov;
+	ep->limits.max_read_iov = attr->max_rdma_read_iov;
+	ep->limits.max_write_iov = attr->max_rdma_write_iov;
+	ep->limits.max_recv_iov = ep->setup.srq ? ep->setup.srq->max_iov : attr->max_recv_iov;
+	ep->fast.max_message = attr->max_message_size;
+	ep->fast.max_rdma = attr->max_rdma_size;
+	ep->fast.max_reads_out = attr->max_rdma_read_out;
+	if (ep->setup.pz)
+		ep->limits.zone = ep->setup.pz->zone << KDAPL_ZONE_SHIFT;
+	ep->fast.need_read = ep->limits.zone | DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	ep->fast.need_write = ep->limits.zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 }

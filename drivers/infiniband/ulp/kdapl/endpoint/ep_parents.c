@@ -9,7 +9,9 @@
 
 static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 {
-	struct kdapl_evd **evds[] = { &ep->recv_evd, &ep->request_evd, &ep->connect_evd };
+	struct kdapl_evd **evds[] = {
+		&ep->fast.recv_evd, &ep->fast.request_evd, &ep->setup.connect_evd
+	};
 
 	return READ_ONCE(*evds[i]);
 }
@@ -100,10 +102,10 @@ bool kdapl_ep_may_wait(struct kdapl_ep *ep)
 /* Adds @n to the EP counts of the EVDs. ia->mutex held */
 static void kdapl_ep_count(struct kdapl_ep *ep, int n)
 {
-	if (ep->recv_evd)
-		ep->recv_evd->nrecv += n;
-	if (ep->request_evd)
-		ep->request_evd->nrequest += n;
+	if (ep->fast.recv_evd)
+		ep->fast.recv_evd->nrecv += n;
+	if (ep->fast.request_evd)
+		ep->fast.request_evd->nrequest += n;
 }
 
 /*
@@ -113,22 +115,22 @@ static void kdapl_ep_count(struct kdapl_ep *ep, int n)
  */
 bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 {
-	struct kdapl_evd *recv = ep->recv_evd, *request = ep->request_evd;
+	struct kdapl_evd *recv = ep->fast.recv_evd, *request = ep->fast.request_evd;
 
 	lockdep_assert_held(&ep->obj.ia->mutex);
 	if (old)
 		kdapl_ep_count(old, -1);
-	if ((recv && recv->nrecv && recv->recv_flags != ep->attr.recv_completion_flags) ||
+	if ((recv && recv->nrecv && recv->recv_flags != ep->setup.attr.recv_completion_flags) ||
 	    (request && request->nrequest &&
-	     request->request_flags != ep->attr.request_completion_flags)) {
+	     request->request_flags != ep->setup.attr.request_completion_flags)) {
 		if (old)
 			kdapl_ep_count(old, 1);
 		return false;
 	}
 	if (recv)
-		recv->recv_flags = ep->attr.recv_completion_flags;
+		recv->recv_flags = ep->setup.attr.recv_completion_flags;
 	if (request)
-		request->request_flags = ep->attr.request_completion_flags;
+		request->request_flags = ep->setup.attr.request_completion_flags;
 	kdapl_ep_count(ep, 1);
 	return true;
 }
@@ -163,10 +165,10 @@ void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
 	for (i = 0; i < KDAPL_EP_EVDS; i++)
 		if (kdapl_ep_evd(ep, i))
 			kdapl_obj_unuse(&kdapl_ep_evd(ep, i)->obj);
-	if (ep->pz)
-		kdapl_obj_unuse(&ep->pz->obj);
-	if (ep->srq)
-		kdapl_obj_unuse(&ep->srq->obj);
+	if (ep->setup.pz)
+		kdapl_obj_unuse(&ep->setup.pz->obj);
+	if (ep->setup.srq)
+		kdapl_obj_unuse(&ep->setup.srq->obj);
 }
 
 /* Looks up an EVD of the IA that has a stream. NULL for DAT_HANDLE_NULL; false: no such EVD */
@@ -229,32 +231,35 @@ DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_H
 bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par)
 {
 	if (par->recv_evd && kdapl_obj_tryuse(par->recv_evd))
-		ep->recv_evd = to_kdapl_evd(par->recv_evd);
+		ep->fast.recv_evd = to_kdapl_evd(par->recv_evd);
 	if (par->request_evd && kdapl_obj_tryuse(par->request_evd))
-		ep->request_evd = to_kdapl_evd(par->request_evd);
+		ep->fast.request_evd = to_kdapl_evd(par->request_evd);
 	if (par->connect_evd && kdapl_obj_tryuse(par->connect_evd))
-		ep->connect_evd = to_kdapl_evd(par->connect_evd);
+		ep->setup.connect_evd = to_kdapl_evd(par->connect_evd);
 	if (par->pz && kdapl_obj_tryuse(par->pz))
-		ep->pz = to_kdapl_pz(par->pz);
+		ep->setup.pz = to_kdapl_pz(par->pz);
 	if (par->srq && kdapl_obj_tryuse(par->srq))
-		ep->srq = to_kdapl_srq(par->srq);
-	return !!par->recv_evd == !!ep->recv_evd && !!par->request_evd == !!ep->request_evd &&
-	       !!par->connect_evd == !!ep->connect_evd && !!par->pz == !!ep->pz &&
-	       !!par->srq == !!ep->srq;
+		ep->setup.srq = to_kdapl_srq(par->srq);
+	return !!par->recv_evd == !!ep->fast.recv_evd &&
+	       !!par->request_evd == !!ep->fast.request_evd &&
+	       !!par->connect_evd == !!ep->setup.connect_evd && !!par->pz == !!ep->setup.pz &&
+	       !!par->srq == !!ep->setup.srq;
 }
 
 /* Does an EP have all objects that its depths require? Any context */
 bool kdapl_ep_configured(const struct kdapl_ep *ep)
 {
-	return ep->pz && (ep->recv_evd || (!ep->srq && !ep->attr.max_recv_dtos)) &&
-	       (ep->request_evd || !ep->attr.max_request_dtos);
+	const struct kdapl_ep_setup *setup = &ep->setup;
+
+	return setup->pz && (ep->fast.recv_evd || (!setup->srq && !setup->attr.max_recv_dtos)) &&
+	       (ep->fast.request_evd || !setup->attr.max_request_dtos);
 }
 
 /* Do the EVDs of receives and of requests have the same context? Any context */
 bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
 {
-	return !ep->recv_evd || !ep->request_evd ||
-	       ep->recv_evd->context == ep->request_evd->context;
+	return !ep->fast.recv_evd || !ep->fast.request_evd ||
+	       ep->fast.recv_evd->context == ep->fast.request_evd->context;
 }
 
 /*
@@ -264,5 +269,5 @@ bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
 bool kdapl_ep_context_fits(const struct kdapl_ep *ep)
 {
 	return kdapl_ep_context(ep) != KDAPL_CONTEXT_POLL ||
-	       ep->attr.recv_completion_flags != DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	       ep->setup.attr.recv_completion_flags != DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }

@@ -16,7 +16,7 @@
 static DAT_COUNT kdapl_ep_fill_named(struct kdapl_ep *ep)
 {
 	const struct kdapl_first_error *fe = &ep->first_error;
-	const struct kdapl_cm_status *cs = &ep->cm_status;
+	const struct kdapl_cm_status *cs = &ep->conn.status;
 	struct kdapl_ep_texts *texts = ep->texts;
 	DAT_COUNT n = 2;
 	unsigned int i;
@@ -40,7 +40,7 @@ static DAT_COUNT kdapl_ep_fill_named(struct kdapl_ep *ep)
 	texts->named[1].name = "kdapl.cm_status";
 	texts->named[1].value = texts->cm_status;
 	for (i = 0; i < KDAPL_EP_NUMBERS; i++) {
-		number = *kdapl_ep_number(&ep->named, i);
+		number = *kdapl_ep_number(&ep->setup.named, i);
 		/* Chosen by the core or the CM: not a value that a Consumer may set */
 		if (number < 0)
 			continue;
@@ -60,18 +60,18 @@ static void kdapl_ep_fill(struct kdapl_obj *obj, union kdapl_param *param)
 	unsigned long flags;
 
 	p->ia_handle = kdapl_obj_handle(&obj->ia->obj);
-	p->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->local;
-	p->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote;
+	p->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->conn.local;
+	p->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->conn.remote;
 	spin_lock_irqsave(&ep->lock, flags);
 	p->ep_state = ep->state;
-	p->local_port_qual = ep->local_port;
-	p->remote_port_qual = ep->remote_port;
-	p->pz_handle = kdapl_handle_or_null(ep->pz);
-	p->recv_evd_handle = kdapl_handle_or_null(ep->recv_evd);
-	p->request_evd_handle = kdapl_handle_or_null(ep->request_evd);
-	p->connect_evd_handle = kdapl_handle_or_null(ep->connect_evd);
-	p->srq_handle = kdapl_handle_or_null(ep->srq);
-	p->ep_attr = ep->attr;
+	p->local_port_qual = ep->conn.local_port;
+	p->remote_port_qual = ep->conn.remote_port;
+	p->pz_handle = kdapl_handle_or_null(ep->setup.pz);
+	p->recv_evd_handle = kdapl_handle_or_null(ep->fast.recv_evd);
+	p->request_evd_handle = kdapl_handle_or_null(ep->fast.request_evd);
+	p->connect_evd_handle = kdapl_handle_or_null(ep->setup.connect_evd);
+	p->srq_handle = kdapl_handle_or_null(ep->setup.srq);
+	p->ep_attr = ep->setup.attr;
 	p->ep_attr.ep_provider_specific_count = kdapl_ep_fill_named(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 	p->ep_attr.ep_provider_specific = ep->texts->named;

@@ -23,7 +23,7 @@ static bool kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 	/* Only later posts are left, so this seldom waits */
 	int lost = kdapl_ep_drain(ep, old, true);
 
-	if (ep->srq)
+	if (ep->setup.srq)
 		kdapl_srq_detach(ep);
 	kdapl_ep_free_qp(ep, old);
 	if (lost) {
@@ -32,7 +32,7 @@ static bool kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 		spin_lock_irq(&ep->lock);
 		kdapl_ep_enter_disconnected(ep);
 		spin_unlock_irq(&ep->lock);
-	} else if (ep->srq) {
+	} else if (ep->setup.srq) {
 		/* The CQ stays in use: wait for the done callbacks that are running now */
 		kdapl_wait_grace_period();
 	}
@@ -42,7 +42,7 @@ static bool kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 /* Installs the new QP, and destroys the old one if any. Returns as above. ep->mutex held */
 static bool kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 {
-	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	struct ib_qp *old = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 
 	/*
 	 * The state first, and a grace period before the QP: a send that saw
@@ -52,20 +52,20 @@ static bool kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
 	spin_unlock_irq(&ep->lock);
 	kdapl_wait_grace_period();
-	rcu_assign_pointer(ep->qp, new);
+	rcu_assign_pointer(ep->fast.qp, new);
 	kdapl_wait_grace_period();
 	if (old && !kdapl_ep_destroy_old_qp(ep, old))
 		return false;
-	if (ep->srq)
+	if (ep->setup.srq)
 		kdapl_srq_attach(ep, new);
-	ep->qp_left_init = false;
-	reinit_completion(&ep->last_wqe);
+	ep->drain.qp_left_init = false;
+	reinit_completion(&ep->drain.last_wqe);
 	kdapl_ep_take_back(ep);
 
 	/* Not before: what the old QP flushed was an event, not to be parked */
 	spin_lock_irq(&ep->lock);
-	ep->slow_path |= KDAPL_EP_PARK;
-	ep->qp_moved = false;
+	ep->fast.slow_path |= KDAPL_EP_PARK;
+	ep->drain.qp_moved = false;
 	spin_unlock_irq(&ep->lock);
 	return true;
 }
@@ -75,18 +75,18 @@ static int kdapl_ep_renew_cq(struct kdapl_ep *ep)
 {
 	struct kdapl_cq *cq;
 
-	if (ep->cq)
+	if (ep->setup.cq)
 		return 0;
-	cq = kdapl_cq_get(ep, ep->pz->pd->device);
+	cq = kdapl_cq_get(ep, ep->setup.pz->pd->device);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	ep->cq = cq;
+	ep->setup.cq = cq;
 	return 0;
 }
 
 static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 {
-	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	struct ib_qp *old = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 	struct ib_qp *new;
 	int ret;
 

@@ -50,10 +50,10 @@ void kdapl_evd_flush_soon(struct kdapl_evd *evd);
 
 static inline void kdapl_ep_flush_soon(const struct kdapl_ep *ep)
 {
-	if (ep->recv_evd)
-		kdapl_evd_flush_soon(ep->recv_evd);
-	if (ep->request_evd && ep->request_evd != ep->recv_evd)
-		kdapl_evd_flush_soon(ep->request_evd);
+	if (ep->fast.recv_evd)
+		kdapl_evd_flush_soon(ep->fast.recv_evd);
+	if (ep->fast.request_evd && ep->fast.request_evd != ep->fast.recv_evd)
+		kdapl_evd_flush_soon(ep->fast.request_evd);
 }
 
 /**

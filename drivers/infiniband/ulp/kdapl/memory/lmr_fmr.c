@@ -200,7 +200,7 @@ static noinline DAT_RETURN kdapl_fmr_collect_sg(struct kdapl_fmr *r)
 /* Step 7: collects the pages, in units of PAGE_SIZE. lmr->lock held, the LMR is free */
 static DAT_RETURN kdapl_fmr_collect(struct kdapl_fmr *r)
 {
-	if ((READ_ONCE(r->lmr->zone) ^ r->ep->zone) & KDAPL_ZONE_MASK)
+	if ((READ_ONCE(r->lmr->zone) ^ r->ep->limits.zone) & KDAPL_ZONE_MASK)
 		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	return r->sgl ? kdapl_fmr_collect_sg(r) : kdapl_fmr_collect_array(r);
 }
@@ -322,7 +322,7 @@ static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, DAT_RETURN *ret)
 /* Steps 6 to 11. ep->sq.lock held */
 static DAT_RETURN kdapl_fmr_request(struct kdapl_fmr *r)
 {
-	struct ib_qp *qp = kdapl_rcu_dereference(r->ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(r->ep->fast.qp);
 	DAT_RMR_CONTEXT rmr_context = 0;
 	struct kdapl_lmr *lmr = r->lmr;
 	DAT_LMR_CONTEXT lmr_context;

@@ -53,7 +53,7 @@ void kdapl_mr_wr_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 /*
  * Posts a request. Returns 0, or the error of the device. Any context, ep->sq.lock held.
  *
- * @qp:    its QP, read once: device removal may clear ep->qp at any time
+ * @qp:    its QP, read once: device removal may clear ep->fast.qp at any time
  * @slot:  its slot; after a success the request may have completed
  * @first: the work request of the slot, or the one before it
  * @bad:   receives the request that was refused

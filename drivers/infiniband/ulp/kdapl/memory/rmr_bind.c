@@ -213,7 +213,7 @@ bool kdapl_rmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 	for (m = rmr->mrs; m < rmr->mrs + ARRAY_SIZE(rmr->mrs); m++) {
 		if (!m->mr || m->mr->rkey != rkey || m->state == KDAPL_MR_FREE)
 			continue;
-		legal = m->ep == ep->obj.handle && rmr->zone == ep->zone;
+		legal = m->ep == ep->obj.handle && rmr->zone == ep->limits.zone;
 		rmr->hostile |= !legal;
 		if (m->state == KDAPL_MR_INVALIDATING)
 			m->gone = true;
@@ -236,7 +236,7 @@ static DAT_RETURN kdapl_bind_check_range(const struct kdapl_bind *b)
 	u64 off;
 	u32 zp;
 
-	if (b->rmr->zone != b->ep->zone)
+	if (b->rmr->zone != b->ep->limits.zone)
 		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	if (!b->lmr)
 		return DAT_SUCCESS;
@@ -515,7 +515,7 @@ static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct ib_qp *qp,
 /* Steps 10 and 11. ep->sq.lock held */
 static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 {
-	struct ib_qp *qp = kdapl_rcu_dereference(b->ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(b->ep->fast.qp);
 	struct kdapl_rmr *rmr = b->rmr;
 	struct ib_send_wr *first;
 	struct kdapl_slot *slot;
@@ -525,7 +525,7 @@ static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 	if (!slot)
 		return KDAPL_NO_RESOURCE(MEMORY);
 	/* There is an EVD if there is a slot: only an EP without requests may have none */
-	if (b->ep->request_evd->streams & DAT_EVD_RMR_BIND_FLAG)
+	if (b->ep->fast.request_evd->streams & DAT_EVD_RMR_BIND_FLAG)
 		slot->ev.kind = KDAPL_EV_BIND;
 	if (!qp) {
 		/* The device was removed: nothing is bound any more */

@@ -216,10 +216,10 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 /* The peer of the current or last connection. The port is not part of the stored address */
 static void show_peer(struct seq_file *m, const struct kdapl_ep *ep)
 {
-	if (!ep->remote.ss_family)
+	if (!ep->conn.remote.ss_family)
 		seq_puts(m, " remote=none");
 	else
-		seq_printf(m, " remote=%pISc port=%u", &ep->remote, ep->remote_port);
+		seq_printf(m, " remote=%pISc port=%u", &ep->conn.remote, ep->conn.remote_port);
 	if (ep->state == DAT_EP_STATE_CONNECTED)
 		seq_printf(m, " age=%lu", (jiffies - ep->connected_at) / HZ);
 	else
@@ -255,18 +255,18 @@ static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 	recvs = ep->rq;
 	requests = ep->sq.pool;
 	error = ep->first_error;
-	parked = ep->parked;
-	show_object(m, "pz", ep->pz);
+	parked = ep->events.parked;
+	show_object(m, "pz", ep->setup.pz);
 	seq_printf(m, " state=%s", name_of(ep_states, ARRAY_SIZE(ep_states), ep->state));
-	qp = rcu_dereference(ep->qp);
+	qp = rcu_dereference(ep->fast.qp);
 	if (qp)
 		seq_printf(m, " qp=%u", qp->qp_num);
 	else
 		seq_puts(m, " qp=none");
-	show_object(m, "recv_evd", ep->recv_evd);
-	show_object(m, "request_evd", ep->request_evd);
-	show_object(m, "connect_evd", ep->connect_evd);
-	show_object(m, "srq", ep->srq);
+	show_object(m, "recv_evd", ep->fast.recv_evd);
+	show_object(m, "request_evd", ep->fast.request_evd);
+	show_object(m, "connect_evd", ep->setup.connect_evd);
+	show_object(m, "srq", ep->setup.srq);
 	show_peer(m, ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 	show_pool(m, "recvs", &recvs);

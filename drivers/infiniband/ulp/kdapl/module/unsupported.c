@@ -18,7 +18,7 @@ static DAT_RETURN check_srq_ep(DAT_EP_HANDLE handle)
 	obj = kdapl_obj_lookup(handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
 		ret = KDAPL_BAD_HANDLE(EP);
-	else if (!to_kdapl_ep(obj)->srq_attached)
+	else if (!to_kdapl_ep(obj)->fast.srq_attached)
 		ret = KDAPL_BAD_ARG(1);
 	rcu_read_unlock();
 	return ret;

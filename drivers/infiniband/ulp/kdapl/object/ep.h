@@ -65,20 +65,20 @@ struct kdapl_marker {
 	};
 };
 
-/* kdapl_ep.may_post: the calls that the state allows */
+/* kdapl_ep.fast.may_post: the calls that the state allows */
 #define KDAPL_EP_MAY_SEND	0x01
 #define KDAPL_EP_MAY_RECV	0x02
 
-/* kdapl_ep.slow_path: why a completion leaves the fast path */
+/* kdapl_ep.fast.slow_path: why a completion leaves the fast path */
 #define KDAPL_EP_PARK		0x01	/* not connected yet: park it */
 #define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: a completion schedules the work */
 #define KDAPL_EP_SOLICITED	0x04	/* receives are in solicited-wait mode; constant */
 
-/* kdapl_ep.todo: bits for the connection work, see cm.c */
+/* kdapl_ep.conn.todo: bits for the connection work, see cm.c */
 enum kdapl_todo {
 	KDAPL_TODO_RESPONSE,	/* CM: the peer accepted */
 	KDAPL_TODO_ESTABLISHED,	/* CM: the passive side is connected */
-	KDAPL_TODO_FAILED,	/* CM: the attempt failed, see ep->fail_number */
+	KDAPL_TODO_FAILED,	/* CM: the attempt failed, see conn.fail_number */
 	KDAPL_TODO_PEER_GONE,	/* CM: DISCONNECTED */
 	KDAPL_TODO_BREAK,	/* an error completion, or the address was lost */
 	KDAPL_TODO_DISCONNECT,	/* Consumer, abrupt */
@@ -90,7 +90,7 @@ enum kdapl_todo {
 	KDAPL_TODO_REFUSED,	/* a request of the peer has failed: break after the NAK */
 };
 
-/* kdapl_ep.lingers_for: what a connection waits for before it ends, see cm.c */
+/* kdapl_ep.conn.lingers_for: what a connection waits for before it ends, see cm.c */
 enum kdapl_linger {
 	KDAPL_LINGER_NONE,
 	KDAPL_LINGER_ANSWER,	/* for the device's answer to the peer to leave */
@@ -155,77 +155,19 @@ struct kdapl_ep_texts {
 };
 
 /**
- * struct kdapl_ep - endpoint
- * @obj:    header
+ * struct kdapl_ep_fast - what posts and completions read, in the order of their cache lines
  * @qp:     NULL while unconfigured, and if the EP is orphaned; RCU. Written under @mutex
  * @may_post: KDAPL_EP_MAY_*; follows @state
  * @slow_path: KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
- * @need_read: zone and privilege that local memory needs if it is read
- * @need_write: likewise, if it is written. In the cache line of @qp: a receive reads both
- * @zone:   pz->zone << KDAPL_ZONE_SHIFT. Only dat_ep_modify() changes these three and the
- *          limits that follow
- * @bad_send_flags: completion flags that a send must not have; @bad_rdma_flags and
- *          @bad_recv_flags likewise for RDMA requests and receives
- * @state:  DAT_EP_STATE; written under @lock
- * @rq:     receive slots (depth 0 with an SRQ). The slots themselves, and those
- *          of @sq, are changed under @lock while the pools are closed
- * @sq:     request queue
- * @slots:  the memory of the slots of both queues, and of the run ring
- * @lock:   guards @state, @may_post, @slow_path, @parked, @first_error, @cm_status, @qp_moved and
- *          what the CM callbacks write (@fail_number, private data)
- * @recv_evd: like the other parents, @attr and @named, changed under @mutex and @lock
- * @mutex:  serialises connect, accept, reset, the connection work and device removal
- * @parked: completions from before the connection, oldest first; with @flushes_held, software
- *          flushes that wait for those of the device
- * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are not errors
- * @outcome_owed: an outcome event is owed; under @lock (C-40)
- * @end_owed: ESTABLISHED was queued, and an end event is owed; under @lock (C-41)
- * @dying:  dat_ep_free() has begun; under @mutex
- * @orphaned: the EP is orphaned: its verbs objects were destroyed; under @mutex
- * @keepalive_seen: progress of the queues when @keepalive last ran; under @mutex
- * @keepalive: probes an idle connection, see keepalive.c
- * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
- *          PASSIVE_CONNECTION_PENDING; under @mutex
- * @cm_id:  of the current attempt or connection, otherwise NULL; under @mutex
- * @notice: for the end of @cm_id, or of the next one; under @mutex
- * @todo:   enum kdapl_todo bits, set in any context; handled by @work
- * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @lingers_for
- * @outcome_event: the outcome event of the attempt
- * @end_event: the end event of the connection
- * @local: address of the current or last connection, IPv4 or IPv6; of the IA before that. Under
- *          @lock and @mutex, like the next one
- * @elsewhere: it is not that of the IA, but another one of its port
- * @private_in: the peer's private data for the outcome event; valid until reset
- * @private_out: the Consumer's, from dat_ep_connect() to the request
- * @offer: parameters of that request; constant while the id exists
- * @deadline: monotonic time at which @timer expires; set while @timer is stopped
- * @give_up: while @timer waits for a late ESTABLISHED, the time at which the attempt ends;
- *          otherwise 0; under @mutex
- * @connected_at: jiffies of the last ESTABLISHED; under @lock
- * @nerrors: completions that have failed and were not flushed; under @lock
- * @passive: the EP accepts; under @lock and @mutex
- * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
- *          under @lock
- * @ended_cleanly: one side has disconnected before anything broke; under @lock
- * @peer_gone: the CM has reported DISCONNECTED or REJECTED for @cm_id, so the peer needs no
- *          disconnect; written by its callback
- * @lingers_for: enum kdapl_linger; written under @mutex and @lock
- * @qp_left_init: the QP has left INIT; under @mutex, like the following fields
- * @qp_stuck: the device has refused to move the QP to ERROR
- * @verbs_counted: the EP is counted in ia->nqps and ia->nverbs
- * @teardown_node: node on the list that the caller of kdapl_ep_strip() owns
- * @teardown_qp: QP that posts do not find any more, to be destroyed
- * @drain_timed_out: the drain of the QP has timed out
- * @teardown_number: end event of a connection that ends because its EP is destroyed
- * @posts_queued: graceful disconnect: all posts that saw CONNECTED are in the queue;
- *          under @mutex
+ * @need_write: zone and privilege that local memory needs if it is written. In the cache line of
+ *          @qp: a receive reads both
+ * @need_read: likewise, if it is read. Only dat_ep_modify() changes these two and the limits
+ * @recv_evd: like @request_evd, changed under @mutex and @lock
  */
-struct kdapl_ep {
-	struct kdapl_obj obj;
+struct kdapl_ep_fast {
 	struct ib_qp __rcu *qp;
 	u8 may_post;
 	u8 slow_path;
-	u8 state;
 	bool srq_attached;
 	u32 need_write;
 	u32 need_read;
@@ -234,9 +176,15 @@ struct kdapl_ep {
 	u32 max_reads_out;
 	struct kdapl_evd *recv_evd;
 	struct kdapl_evd *request_evd;
-	struct kdapl_sq sq;
-	struct kdapl_pool rq;
-	const struct ib_recv_wr *bad_recv;	/* output argument of the verbs call, not used */
+};
+
+/**
+ * struct kdapl_ep_limits - what posts read less often; only dat_ep_modify() changes it
+ * @zone:   pz->zone << KDAPL_ZONE_SHIFT
+ * @bad_send_flags: completion flags that a send must not have; @bad_rdma_flags and
+ *          @bad_recv_flags likewise for RDMA requests and receives
+ */
+struct kdapl_ep_limits {
 	u32 zone;
 	u32 bad_send_flags;
 	u32 bad_rdma_flags;
@@ -245,33 +193,81 @@ struct kdapl_ep {
 	u32 max_read_iov;
 	u32 max_write_iov;
 	u32 max_recv_iov;
-	struct kdapl_evd *connect_evd;
-	void *slots;
+};
 
-	spinlock_t lock;	/* state, parked, first_error, ... */
+/**
+ * struct kdapl_ep_events - completions that wait for the connection, and its two events
+ * @parked: completions from before the connection, oldest first; with @flushes_held, software
+ *          flushes that wait for those of the device. This and the next five are under @lock
+ * @parked_fired: recv_evd->nfired when the first completion was parked
+ * @outcome_owed: the outcome event is owed (C-40)
+ * @end_owed: ESTABLISHED was queued, and the end event is owed (C-41)
+ * @private: the peer's private data for the outcome event; valid until reset
+ */
+struct kdapl_ep_events {
 	struct kdapl_event *parked;
-	struct kdapl_event *parked_tail;
-	int parked_fired;		/* recv_evd->nfired when the first completion was parked */
+	struct kdapl_event *parked_last;
+	int parked_fired;
 	bool flushes_held;
-	bool qp_moved;
 	bool outcome_owed;
 	bool end_owed;
-	struct kdapl_first_error first_error;
-	struct kdapl_cm_status cm_status;
+	struct kdapl_conn_event outcome;
+	struct kdapl_conn_event end;
+	u16 private_len;
+	u8 private[KDAPL_REPLY_PRIVATE];
+};
 
-	struct mutex mutex;	/* see above */
-	bool dying;
-	bool orphaned;
+/**
+ * struct kdapl_ep_setup - what the EP was made of
+ * @pz:     like the other parents, @attr and @named, changed under @mutex and @lock
+ * @srq_node: on srq->eps, by @qp_value
+ * @slots:  the memory of the slots of both queues, and of the run ring
+ */
+struct kdapl_ep_setup {
 	struct kdapl_pz *pz;
 	struct kdapl_srq *srq;
 	struct kdapl_cq *cq;
-	struct hlist_node srq_node;	/* srq->eps, by qp_value */
+	struct kdapl_evd *connect_evd;
+	struct hlist_node srq_node;
 	const struct ib_qp *qp_value;
 	DAT_EP_ATTR attr;
 	struct kdapl_ep_named named;
+	void *slots;
+};
+
+/**
+ * struct kdapl_ep_conn - the connection; only connection/ changes it, under @mutex unless said
+ * @keepalive_seen: progress of the queues when @keepalive last ran
+ * @keepalive: probes an idle connection, see keepalive.c
+ * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
+ *          PASSIVE_CONNECTION_PENDING
+ * @cm_id:  of the current attempt or connection, otherwise NULL
+ * @notice: for the end of @cm_id, or of the next one
+ * @passive: the EP accepts; under @lock and @mutex
+ * @todo:   enum kdapl_todo bits, set in any context; handled by @work
+ * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @lingers_for
+ * @fail_number: the CM callbacks write it, under @lock
+ * @status: under @lock
+ * @local: address of the current or last connection, IPv4 or IPv6; of the IA before that. Under
+ *          @lock and @mutex, like the next one
+ * @elsewhere: it is not that of the IA, but another one of its port
+ * @private_out: the Consumer's data, from dat_ep_connect() to the request
+ * @offer: parameters of that request; constant while the id exists
+ * @deadline: monotonic time at which @timer expires; set while @timer is stopped
+ * @give_up: while @timer waits for a late ESTABLISHED, the time at which the attempt ends;
+ *          otherwise 0
+ * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
+ *          under @lock
+ * @ended_cleanly: one side has disconnected before anything broke; under @lock
+ * @peer_gone: the CM has reported DISCONNECTED or REJECTED for @cm_id, so the peer needs no
+ *          disconnect; written by its callback
+ * @lingers_for: enum kdapl_linger; written under @mutex and @lock
+ * @posts_queued: graceful disconnect: all posts that saw CONNECTED are in the queue
+ * @teardown_number: end event of a connection that ends because its EP is destroyed
+ */
+struct kdapl_ep_conn {
 	u64 keepalive_seen;
 	struct delayed_work keepalive;
-
 	DAT_RSP_HANDLE rsp;
 	struct rdma_cm_id *cm_id;
 	struct kdapl_notice *notice;
@@ -280,40 +276,84 @@ struct kdapl_ep {
 	struct work_struct work;
 	struct delayed_work timer;
 	DAT_EVENT_NUMBER fail_number;
-	struct kdapl_conn_event outcome_event;
-	struct kdapl_conn_event end_event;
+	struct kdapl_cm_status status;
 	struct sockaddr_in6 local;
 	bool elsewhere;
 	struct sockaddr_storage remote;
-	DAT_CONN_QUAL conn_qual;
+	DAT_CONN_QUAL qual;
 	u16 local_port;
 	u16 remote_port;
-	u16 private_in_len;
-	u8 private_in[KDAPL_REPLY_PRIVATE];
 	u8 private_out[KDAPL_REQUEST_PRIVATE];
 	struct rdma_conn_param offer;
 	ktime_t deadline;
 	ktime_t give_up;
-	unsigned long connected_at;
-	u32 nerrors;
 	bool cancelled;
 	bool ended_cleanly;
 	bool peer_gone;
 	u8 lingers_for;
-	bool qp_left_init;
 	bool posts_queued;
+	DAT_EVENT_NUMBER teardown_number;
+};
+
+/**
+ * struct kdapl_ep_drain - how the QP empties, and its end; under @mutex unless said
+ * @qp_left_init: the QP has left INIT
+ * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are not errors; under @lock
+ * @qp_stuck: the device has refused to do so
+ * @timed_out: the drain of the QP has timed out
+ * @last_wqe: the device has reported the end of an EP with an SRQ
+ * @verbs_counted: the EP is counted in ia->nqps and ia->nverbs
+ * @teardown_qp: QP that posts do not find any more, to be destroyed
+ * @teardown_node: on the list that the caller of kdapl_ep_strip() owns
+ */
+struct kdapl_ep_drain {
+	bool qp_left_init;
+	bool qp_moved;
 	bool qp_stuck;
+	bool timed_out;
 	bool verbs_counted;
-	bool drain_timed_out;
+	struct completion last_wqe;
+	struct kdapl_marker marker;
+	struct kdapl_marker sq;
+	struct kdapl_marker rq;
 	struct ib_qp *teardown_qp;
 	struct list_head teardown_node;
-	DAT_EVENT_NUMBER teardown_number;
+};
 
-	struct completion last_wqe;	/* drain of an SRQ EP */
-	struct kdapl_marker marker;
-	struct kdapl_marker sq_drain;
-	struct kdapl_marker rq_drain;
+/**
+ * struct kdapl_ep - endpoint; the members of each part are described above
+ * @rq:     receive slots (depth 0 with an SRQ). The slots themselves, and those
+ *          of @sq, are changed under @lock while the pools are closed
+ * @bad_recv: output argument of the verbs call, not used
+ * @lock:   guards @state, fast.may_post, @first_error, @nerrors (completions that have failed and
+ *          were not flushed), @connected_at (jiffies of the last ESTABLISHED), and what the parts
+ *          say
+ * @state:  DAT_EP_STATE; written under @lock
+ * @mutex:  serialises connect, accept, reset, the connection work and device removal
+ * @dying:  dat_ep_free() has begun; under @mutex
+ * @orphaned: the EP is orphaned: its verbs objects were destroyed; under @mutex
+ */
+struct kdapl_ep {
+	struct kdapl_obj obj;
+	struct kdapl_ep_fast fast;
+	struct kdapl_sq sq;
+	struct kdapl_pool rq;
+	const struct ib_recv_wr *bad_recv;
+	struct kdapl_ep_limits limits;
 
+	spinlock_t lock;	/* see above */
+	u8 state;
+	struct kdapl_first_error first_error;
+	u32 nerrors;
+	unsigned long connected_at;
+	struct kdapl_ep_events events;
+
+	struct mutex mutex;	/* see above */
+	bool dying;
+	bool orphaned;
+	struct kdapl_ep_setup setup;
+	struct kdapl_ep_conn conn;
+	struct kdapl_ep_drain drain;
 	struct kdapl_ep_texts *texts;
 };
 
@@ -325,7 +365,7 @@ static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
 /* Where completions of the EP are handled: its EVDs agree */
 static inline enum kdapl_context kdapl_ep_context(const struct kdapl_ep *ep)
 {
-	const struct kdapl_evd *evd = ep->recv_evd ?: ep->request_evd;
+	const struct kdapl_evd *evd = ep->fast.recv_evd ?: ep->fast.request_evd;
 
 	return evd ? evd->context : KDAPL_CONTEXT_SOFTIRQ;
 }
@@ -341,15 +381,16 @@ static inline enum kdapl_context kdapl_ep_context(const struct kdapl_ep *ep)
 /* Did the connection break before the cause of its end that is being handled? ep->lock held */
 static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
 {
-	return test_bit(KDAPL_TODO_BREAK, &ep->todo) ||
-	       test_bit(KDAPL_TODO_REFUSED, &ep->todo) || ep->lingers_for == KDAPL_LINGER_ANSWER;
+	return test_bit(KDAPL_TODO_BREAK, &ep->conn.todo) ||
+	       test_bit(KDAPL_TODO_REFUSED, &ep->conn.todo) ||
+	       ep->conn.lingers_for == KDAPL_LINGER_ANSWER;
 }
 
 /* Schedules the connection work for @what; any context */
 static inline void kdapl_ep_schedule(struct kdapl_ep *ep, enum kdapl_todo what)
 {
-	set_bit(what, &ep->todo);
-	queue_work(kdapl_wq, &ep->work);
+	set_bit(what, &ep->conn.todo);
+	queue_work(kdapl_wq, &ep->conn.work);
 }
 
 #endif /* _KDAPL_OBJECT_EP_H_ */

@@ -28,14 +28,15 @@ static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
 	 * The device may announce a parked completion from now on. It does not announce
 	 * a software flush that is held back.
 	 */
-	if (!ep->parked && (ep->slow_path & KDAPL_EP_SOLICITED) && !ep->flushes_held)
-		ep->parked_fired = atomic_read(&ep->recv_evd->nfired);
+	if (!ep->events.parked && (ep->fast.slow_path & KDAPL_EP_SOLICITED) &&
+	    !ep->events.flushes_held)
+		ep->events.parked_fired = atomic_read(&ep->fast.recv_evd->nfired);
 	ev->next = NULL;
-	if (ep->parked_tail)
-		ep->parked_tail->next = ev;
+	if (ep->events.parked_last)
+		ep->events.parked_last->next = ev;
 	else
-		ep->parked = ev;
-	ep->parked_tail = ev;
+		ep->events.parked = ev;
+	ep->events.parked_last = ev;
 }
 
 /* Parks a completion of an EP without a connection; false if it has one by now */
@@ -45,7 +46,7 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 	bool parked = false;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	if (ep->slow_path & KDAPL_EP_PARK) {
+	if (ep->fast.slow_path & KDAPL_EP_PARK) {
 		kdapl_park_append(ep, ev);
 		parked = true;
 		/* A message has arrived, so the peer is connected: do not wait long for its RTU */
@@ -63,7 +64,7 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
  */
 static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status status)
 {
-	if (ep->qp_moved && status == IB_WC_WR_FLUSH_ERR)
+	if (ep->drain.qp_moved && status == IB_WC_WR_FLUSH_ERR)
 		return false;
 	return ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
 	       ep->state == DAT_EP_STATE_COMPLETION_PENDING ||
@@ -169,7 +170,7 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 {
 	bool success = wc->status == IB_WC_SUCCESS;
 	bool recv = slot->ev.flags & KDAPL_SLOT_RECV;
-	bool watch = READ_ONCE(ep->slow_path) & KDAPL_EP_WATCH;
+	bool watch = READ_ONCE(ep->fast.slow_path) & KDAPL_EP_WATCH;
 
 	if (!success) {
 		/* Use the slot first: it may be freed as soon as its event is queued */
@@ -180,11 +181,12 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 		slot->dto.length = 0;
 	}
 	/* When a buffer was posted to an SRQ, its EP was not known */
-	if (success && recv && (READ_ONCE(ep->slow_path) & KDAPL_EP_SOLICITED))
+	if (success && recv && (READ_ONCE(ep->fast.slow_path) & KDAPL_EP_SOLICITED))
 		slot->ev.notify = false;
 	if (success && !recv && (slot->ev.flags & KDAPL_SLOT_SUPPRESS))
 		kdapl_pool_put(slot);
-	else if (!(READ_ONCE(ep->slow_path) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success))
+	else if (!(READ_ONCE(ep->fast.slow_path) & KDAPL_EP_PARK) ||
+		 !kdapl_park(ep, &slot->ev, success))
 		kdapl_evd_queue(evd, &slot->ev, direct);
 	if (watch && !recv)
 		kdapl_ep_schedule(ep, KDAPL_TODO_GRACEFUL);
@@ -205,14 +207,14 @@ static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot 
 
 	if (likely(wc->status == IB_WC_SUCCESS))
 		kdapl_trace_success(ep, slot);
-	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow_path)))
-		kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
+	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->fast.slow_path)))
+		kdapl_done_slow(ep, slot, wc, ep->fast.request_evd, true);
 	else if (slot->ev.flags & KDAPL_SLOT_SUPPRESS)
 		kdapl_pool_put(slot);
 	else if (slot->ev.notify)
-		kdapl_evd_queue_success(ep->request_evd, slot);
+		kdapl_evd_queue_success(ep->fast.request_evd, slot);
 	else
-		kdapl_evd_queue(ep->request_evd, &slot->ev, true);
+		kdapl_evd_queue(ep->fast.request_evd, &slot->ev, true);
 }
 
 /*
@@ -230,13 +232,14 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		kdapl_request_other(ep, slot, wc);
 		return;
 	}
-	/* Before ep->slow_path is read: whoever sets WATCH looks for posted slots after that */
+	/* Before slow_path is read: whoever sets WATCH looks for posted slots after that */
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	/* Success is 0 */
-	if (unlikely(wc->status | READ_ONCE(ep->slow_path) | (slot->ev.run_end ^ ep->sq.run_head)))
+	if (unlikely(wc->status | READ_ONCE(ep->fast.slow_path) |
+		     (slot->ev.run_end ^ ep->sq.run_head)))
 		kdapl_request_other(ep, slot, wc);
 	else
-		kdapl_evd_queue_success(ep->request_evd, slot);
+		kdapl_evd_queue_success(ep->fast.request_evd, slot);
 }
 
 /*
@@ -256,7 +259,7 @@ void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	if (wc->status == IB_WC_SUCCESS)
 		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->dto.op, kdapl_slot_idx(slot), 0);
-	kdapl_done_slow(ep, slot, wc, ep->request_evd, cq);
+	kdapl_done_slow(ep, slot, wc, ep->fast.request_evd, cq);
 }
 
 /*
@@ -310,8 +313,8 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 	}
 	if (success)
 		kdapl_trace_success(ep, slot);
-	kdapl_done_slow(ep, slot, wc, ep->recv_evd,
-			!(READ_ONCE(ep->slow_path) & KDAPL_EP_SOLICITED));
+	kdapl_done_slow(ep, slot, wc, ep->fast.recv_evd,
+			!(READ_ONCE(ep->fast.slow_path) & KDAPL_EP_SOLICITED));
 }
 
 /* Completes a receive of an EP or an SRQ; slot->ev.ep is set */
@@ -321,7 +324,7 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 	slot->dto.length = wc->byte_len;
 	/* Success is 0. The flags of a failure are undefined, which does not matter here */
 	if (unlikely(trace_kdapl_complete_enabled() ||
-		     (wc->status | READ_ONCE(ep->slow_path) |
+		     (wc->status | READ_ONCE(ep->fast.slow_path) |
 		      (wc->wc_flags & (IB_WC_WITH_INVALIDATE | IB_WC_WITH_IMM))) ||
 		     !kdapl_event_is(&slot->ev, KDAPL_EV_DTO, KDAPL_NOTIFY, KDAPL_SLOT_RECV,
 				     KDAPL_SLOT_POSTED))) {
@@ -329,11 +332,10 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 		return;
 	}
 	/*
-	 * Nobody waits for receives by their state, so it may be written after ep->slow_path is
-	 * read
+	 * Nobody waits for receives by their state, so it may be written after slow_path is read
 	 */
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
-	kdapl_evd_queue_success(ep->recv_evd, slot);
+	kdapl_evd_queue_success(ep->fast.recv_evd, slot);
 }
 
 /* Completion of a receive posted on an EP. Context: done callback */
@@ -353,7 +355,7 @@ static __always_inline struct hlist_node *kdapl_srq_find_ep(struct kdapl_srq *sr
 	node = kdapl_rcu_dereference(hlist_first_rcu(&srq->eps[kdapl_srq_bucket(qp)]));
 	/* hlist_for_each_entry_rcu() would test for NULL twice */
 	for (; likely(node); node = kdapl_rcu_dereference(hlist_next_rcu(node)))
-		if (likely(hlist_entry(node, struct kdapl_ep, srq_node)->qp_value == qp))
+		if (likely(hlist_entry(node, struct kdapl_ep_setup, srq_node)->qp_value == qp))
 			return node;
 	return NULL;
 }
@@ -383,7 +385,7 @@ static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct k
 	kdapl_rcu_read_lock_done();
 	node = kdapl_srq_find_ep(srq, wc->qp);
 	if (likely(node)) {
-		ep = hlist_entry(node, struct kdapl_ep, srq_node);
+		ep = hlist_entry(node, struct kdapl_ep, setup.srq_node);
 		slot->ev.ep = ep;
 		kdapl_recv_event(ep, slot, wc);
 	} else {
@@ -415,7 +417,7 @@ void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
 
 static struct kdapl_evd *kdapl_ep_evd_of(struct kdapl_ep *ep, struct kdapl_event *ev)
 {
-	return ev->flags & KDAPL_SLOT_RECV ? ep->recv_evd : ep->request_evd;
+	return ev->flags & KDAPL_SLOT_RECV ? ep->fast.recv_evd : ep->fast.request_evd;
 }
 
 static void kdapl_flush_slot(const struct kdapl_ep *ep, struct kdapl_slot *slot)
@@ -442,7 +444,7 @@ void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 	if (READ_ONCE(slot->ev.state) != KDAPL_SLOT_POSTED)
 		goto out;
 	kdapl_flush_slot(ep, slot);
-	if (ep->flushes_held)
+	if (ep->events.flushes_held)
 		kdapl_park_append(ep, &slot->ev);
 	else
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, &slot->ev), &slot->ev, false);
@@ -493,7 +495,7 @@ void kdapl_flush_kept(struct kdapl_ep *ep)
 void kdapl_ep_hold(struct kdapl_ep *ep)
 {
 	spin_lock_irq(&ep->lock);
-	ep->flushes_held = true;
+	ep->events.flushes_held = true;
 	spin_unlock_irq(&ep->lock);
 }
 
@@ -506,15 +508,15 @@ void kdapl_ep_unhold(struct kdapl_ep *ep)
 	struct kdapl_event *ev, *next;
 
 	spin_lock_irq(&ep->lock);
-	ep->flushes_held = false;
+	ep->events.flushes_held = false;
 	/* Before a connection the list holds parked completions, which stay there */
-	for (ev = ep->slow_path & KDAPL_EP_PARK ? NULL : ep->parked; ev; ev = next) {
+	for (ev = ep->fast.slow_path & KDAPL_EP_PARK ? NULL : ep->events.parked; ev; ev = next) {
 		next = ev->next;
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, ev), ev, false);
 	}
-	if (!(ep->slow_path & KDAPL_EP_PARK)) {
-		ep->parked = NULL;
-		ep->parked_tail = NULL;
+	if (!(ep->fast.slow_path & KDAPL_EP_PARK)) {
+		ep->events.parked = NULL;
+		ep->events.parked_last = NULL;
 	}
 	spin_unlock_irq(&ep->lock);
 }

@@ -44,9 +44,9 @@ static void kdapl_marker_complete(struct kdapl_marker *marker)
  */
 void kdapl_marker_complete_all(struct kdapl_ep *ep)
 {
-	kdapl_marker_complete(&ep->marker);
-	kdapl_marker_complete(&ep->sq_drain);
-	kdapl_marker_complete(&ep->rq_drain);
+	kdapl_marker_complete(&ep->drain.marker);
+	kdapl_marker_complete(&ep->drain.sq);
+	kdapl_marker_complete(&ep->drain.rq);
 }
 
 static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -57,12 +57,12 @@ static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 	kdapl_run_release(&ep->sq, marker->run_end);
 	kdapl_marker_complete(marker);
 	/* After its drain the EP may be on its way to be freed */
-	if (marker == &ep->sq_drain)
+	if (marker == &ep->drain.sq)
 		return;
 	/* After kdapl_marker_complete(): the work that this schedules may post it again */
 	if (wc->status != IB_WC_SUCCESS)
 		kdapl_note_error(ep, DAT_DTO_RDMA_WRITE, wc);
-	if (READ_ONCE(ep->slow_path) & KDAPL_EP_WATCH)
+	if (READ_ONCE(ep->fast.slow_path) & KDAPL_EP_WATCH)
 		kdapl_ep_schedule(ep, KDAPL_TODO_GRACEFUL);
 }
 
@@ -90,10 +90,10 @@ static void kdapl_marker_init_one(struct kdapl_ep *ep, struct kdapl_marker *mark
 /* Prepares the markers of a new EP. Process context */
 void kdapl_marker_init(struct kdapl_ep *ep)
 {
-	kdapl_marker_init_one(ep, &ep->marker, false);
-	kdapl_marker_init_one(ep, &ep->sq_drain, false);
-	kdapl_marker_init_one(ep, &ep->rq_drain, true);
-	init_completion(&ep->last_wqe);
+	kdapl_marker_init_one(ep, &ep->drain.marker, false);
+	kdapl_marker_init_one(ep, &ep->drain.sq, false);
+	kdapl_marker_init_one(ep, &ep->drain.rq, true);
+	init_completion(&ep->drain.last_wqe);
 }
 
 /* Posts a request marker after all queued requests, unless it is in flight already */
@@ -142,7 +142,7 @@ static void kdapl_post_recv_marker(struct ib_qp *qp, struct kdapl_marker *marker
 static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 				    struct kdapl_marker *marker)
 {
-	if (marker == &ep->rq_drain)
+	if (marker == &ep->drain.rq)
 		kdapl_post_recv_marker(qp, marker);
 	else
 		kdapl_post_request_marker(ep, qp, marker);
@@ -154,16 +154,16 @@ static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
 			      unsigned long deadline)
 {
-	bool polled = ep->cq->recv || ep->cq->request;
+	bool polled = ep->setup.cq->recv || ep->setup.cq->request;
 	unsigned long step = polled ? KDAPL_DRAIN_POLL_JIFFIES : msecs_to_jiffies(1000);
 	long left;
 
-	kdapl_cq_poll(ep->cq);
+	kdapl_cq_poll(ep->setup.cq);
 	for (;;) {
 		left = deadline - jiffies;
 		if (wait_for_completion_timeout(&marker->done, clamp_t(long, left, 0, step)))
 			return true;
-		kdapl_cq_poll(ep->cq);
+		kdapl_cq_poll(ep->setup.cq);
 		if (time_after_eq(jiffies, deadline))
 			return try_wait_for_completion(&marker->done);
 	}
@@ -193,11 +193,11 @@ static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all, unsigned lon
 							     KDAPL_DRAIN_TIMEOUT_MS / 2);
 	long left = since + kdapl_timeout_ms(ms) - jiffies;
 
-	if (completion_done(&ep->last_wqe))
+	if (completion_done(&ep->drain.last_wqe))
 		return;
-	if ((left <= 0 || !wait_for_completion_timeout(&ep->last_wqe, left)) && wait_all)
+	if ((left <= 0 || !wait_for_completion_timeout(&ep->drain.last_wqe, left)) && wait_all)
 		/* This QP will not be waited for a second time */
-		complete_all(&ep->last_wqe);
+		complete_all(&ep->drain.last_wqe);
 }
 
 /*
@@ -209,15 +209,15 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned lon
 {
 	/* The wait for the last buffer of an SRQ came first and may have used up its time */
 	unsigned int ms = KDAPL_DRAIN_TIMEOUT_MS +
-			  (wait_all && ep->srq_attached ? KDAPL_LAST_WQE_MS : 0);
+			  (wait_all && ep->fast.srq_attached ? KDAPL_LAST_WQE_MS : 0);
 	unsigned long deadline = since + kdapl_timeout_ms(ms);
 
 	while (kdapl_pool_posted(&ep->sq.pool) || kdapl_pool_posted(&ep->rq) ||
-	       READ_ONCE(ep->marker.busy)) {
+	       READ_ONCE(ep->drain.marker.busy)) {
 		if (time_after_eq(jiffies, deadline))
 			return -ETIMEDOUT;
 		msleep(20);
-		kdapl_cq_poll(ep->cq);
+		kdapl_cq_poll(ep->setup.cq);
 	}
 	return 0;
 }
@@ -297,15 +297,15 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
 
 	lockdep_assert_held(&ep->mutex);
 	spin_lock_irq(&ep->lock);
-	ep->qp_moved = true;
+	ep->drain.qp_moved = true;
 	spin_unlock_irq(&ep->lock);
-	ep->qp_stuck = ib_modify_qp(qp, &attr, IB_QP_STATE);
+	ep->drain.qp_stuck = ib_modify_qp(qp, &attr, IB_QP_STATE);
 
 	/* The marker of an SRQ EP comes after the last buffer: kdapl_drain_end() */
-	if (ep->srq_attached)
+	if (ep->fast.srq_attached)
 		return;
-	kdapl_post_drain_marker(ep, qp, &ep->rq_drain);
-	kdapl_post_drain_marker(ep, qp, &ep->sq_drain);
+	kdapl_post_drain_marker(ep, qp, &ep->drain.rq);
+	kdapl_post_drain_marker(ep, qp, &ep->drain.sq);
 }
 
 /**
@@ -334,22 +334,22 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 
 	lockdep_assert_held(&ep->mutex);
 	/* What is not flushed may never complete, so do not wait long */
-	if (ep->qp_stuck || !ep->qp_left_init)
+	if (ep->drain.qp_stuck || !ep->drain.qp_left_init)
 		wait_all = false;
 	deadline = since + kdapl_timeout_ms(wait_all ? kdapl_drain_all_ms : KDAPL_DRAIN_TIMEOUT_MS);
 
-	if (ep->srq_attached) {
+	if (ep->fast.srq_attached) {
 		/* A QP in INIT has used no buffer of the SRQ, so none can be the last */
-		if (ep->qp_left_init)
+		if (ep->drain.qp_left_init)
 			kdapl_wait_last_wqe(ep, wait_all, since);
-		kdapl_post_drain_marker(ep, qp, &ep->sq_drain);
-	} else if (!kdapl_marker_wait_posted(ep, qp, &ep->rq_drain, deadline)) {
+		kdapl_post_drain_marker(ep, qp, &ep->drain.sq);
+	} else if (!kdapl_marker_wait_posted(ep, qp, &ep->drain.rq, deadline)) {
 		return -ETIMEDOUT;
 	}
-	if (!kdapl_marker_wait_posted(ep, qp, &ep->sq_drain, deadline))
+	if (!kdapl_marker_wait_posted(ep, qp, &ep->drain.sq, deadline))
 		return -ETIMEDOUT;
-	kdapl_cq_poll(ep->cq);
-	if (ep->sq_drain.refused || (!ep->srq_attached && ep->rq_drain.refused))
+	kdapl_cq_poll(ep->setup.cq);
+	if (ep->drain.sq.refused || (!ep->fast.srq_attached && ep->drain.rq.refused))
 		ret = kdapl_drain_by_count(ep, wait_all, since);
 	if (!ret)
 		kdapl_sq_drained(&ep->sq);
@@ -370,10 +370,10 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
  */
 void kdapl_ep_post_marker(struct kdapl_ep *ep)
 {
-	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	struct ib_qp *qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 
 	if (qp && READ_ONCE(ep->sq.run_head) != READ_ONCE(ep->sq.run_tail))
-		kdapl_post_request_marker(ep, qp, &ep->marker);
+		kdapl_post_request_marker(ep, qp, &ep->drain.marker);
 }
 
 /*
@@ -382,9 +382,9 @@ void kdapl_ep_post_marker(struct kdapl_ep *ep)
  */
 void kdapl_ep_post_probe(struct kdapl_ep *ep)
 {
-	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	struct ib_qp *qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 
-	kdapl_post_request_marker(ep, qp, &ep->marker);
+	kdapl_post_request_marker(ep, qp, &ep->drain.marker);
 }
 
 /*

@@ -13,7 +13,7 @@
 /* Which posts an EP accepts in a state */
 static u8 kdapl_ep_post_mask(const struct kdapl_ep *ep, DAT_EP_STATE state)
 {
-	u8 mask = ep->srq_attached ? 0 : KDAPL_EP_MAY_RECV;
+	u8 mask = ep->fast.srq_attached ? 0 : KDAPL_EP_MAY_RECV;
 
 	switch (state) {
 	case DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:
@@ -37,12 +37,13 @@ static u8 kdapl_ep_fast_mask(const struct kdapl_ep *ep, u8 post)
 	u8 mask = 0;
 
 	if (post & KDAPL_EP_MAY_SEND) {
-		mask |= ep->max_send_iov ? BIT(DAT_DTO_SEND) : 0;
-		mask |= ep->max_write_iov ? BIT(DAT_DTO_RDMA_WRITE) : 0;
-		mask |= ep->max_read_iov ? BIT(DAT_DTO_RDMA_READ) : 0;
+		mask |= ep->limits.max_send_iov ? BIT(DAT_DTO_SEND) : 0;
+		mask |= ep->limits.max_write_iov ? BIT(DAT_DTO_RDMA_WRITE) : 0;
+		mask |= ep->limits.max_read_iov ? BIT(DAT_DTO_RDMA_READ) : 0;
 	}
 	/* In solicited-wait mode the event of a receive does not notify by itself */
-	if ((post & KDAPL_EP_MAY_RECV) && !(ep->slow_path & KDAPL_EP_SOLICITED) && ep->max_recv_iov)
+	if ((post & KDAPL_EP_MAY_RECV) && !(ep->fast.slow_path & KDAPL_EP_SOLICITED) &&
+	    ep->limits.max_recv_iov)
 		mask |= BIT(DAT_DTO_RECEIVE);
 	return mask;
 }
@@ -54,7 +55,7 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 	struct kdapl_slot *slot;
 
 	lockdep_assert_held(&ep->lock);
-	for (ev = ep->parked; ev; ev = next) {
+	for (ev = ep->events.parked; ev; ev = next) {
 		next = ev->next;
 		if (flush) {
 			slot = kdapl_slot_of_event(ev);
@@ -64,7 +65,7 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 			slot->dto.key = 0;
 			ev->notify = true;
 		}
-		kdapl_evd_queue(ep->recv_evd, ev, false);
+		kdapl_evd_queue(ep->fast.recv_evd, ev, false);
 	}
 	/*
 	 * The device may have announced a solicited message while it was parked. Mark
@@ -72,13 +73,13 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 	 * message queued (kdapl_evd_mark_fired() counts first and marks then).
 	 */
 	smp_mb();
-	if (!flush && ep->parked && (ep->slow_path & KDAPL_EP_SOLICITED) &&
-	    atomic_read(&ep->recv_evd->nfired) != ep->parked_fired)
-		kdapl_evd_notify_all(ep->recv_evd);
-	ep->parked = NULL;
-	ep->parked_tail = NULL;
+	if (!flush && ep->events.parked && (ep->fast.slow_path & KDAPL_EP_SOLICITED) &&
+	    atomic_read(&ep->fast.recv_evd->nfired) != ep->events.parked_fired)
+		kdapl_evd_notify_all(ep->fast.recv_evd);
+	ep->events.parked = NULL;
+	ep->events.parked_last = NULL;
 	/* Last: a done callback that finds PARK cleared without the lock queues after these */
-	smp_store_release(&ep->slow_path, ep->slow_path & ~KDAPL_EP_PARK);
+	smp_store_release(&ep->fast.slow_path, ep->fast.slow_path & ~KDAPL_EP_PARK);
 }
 
 /* Has an EP received a message that is parked? Process context */
@@ -88,7 +89,7 @@ bool kdapl_ep_message_parked(struct kdapl_ep *ep)
 	bool found = false;
 
 	spin_lock_irq(&ep->lock);
-	for (ev = ep->parked; ev && !found; ev = ev->next)
+	for (ev = ep->events.parked; ev && !found; ev = ev->next)
 		found = kdapl_slot_of_event(ev)->dto.status == DAT_DTO_SUCCESS;
 	spin_unlock_irq(&ep->lock);
 	return found;
@@ -101,15 +102,15 @@ bool kdapl_ep_message_parked(struct kdapl_ep *ep)
  */
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 {
-	u8 slow = ep->slow_path & ~KDAPL_EP_WATCH;
+	u8 slow = ep->fast.slow_path & ~KDAPL_EP_WATCH;
 
 	lockdep_assert_held(&ep->lock);
 	trace_kdapl_ep_state(kdapl_obj_id(&ep->obj), ep->state, state);
 	if (state == DAT_EP_STATE_DISCONNECT_PENDING)
 		slow |= KDAPL_EP_WATCH;
-	WRITE_ONCE(ep->slow_path, slow);
-	WRITE_ONCE(ep->may_post, kdapl_ep_post_mask(ep, state));
-	WRITE_ONCE(ep->obj.fast, kdapl_ep_fast_mask(ep, ep->may_post));
+	WRITE_ONCE(ep->fast.slow_path, slow);
+	WRITE_ONCE(ep->fast.may_post, kdapl_ep_post_mask(ep, state));
+	WRITE_ONCE(ep->obj.fast, kdapl_ep_fast_mask(ep, ep->fast.may_post));
 	WRITE_ONCE(ep->state, state);
 }
 
@@ -128,9 +129,9 @@ void kdapl_ep_enter_disconnected(struct kdapl_ep *ep)
 /*
  * Queues a connection event. Any context; ep->lock held, the state already changed (C-42).
  *
- * @ce:          ep->outcome_event or ep->end_event
+ * @ce:          ep->events.outcome or ep->events.end
  * @number:      DAT_CONNECTION_EVENT_*
- * @private_len: number of bytes of ep->private_in that belong to the event
+ * @private_len: number of bytes of ep->events.private that belong to the event
  */
 void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 			 DAT_EVENT_NUMBER number, u16 private_len)
@@ -141,7 +142,7 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 	ce->ev.notify = true;
 	ce->number = number;
 	ce->private_len = private_len;
-	kdapl_evd_queue(ep->connect_evd, &ce->ev, false);
+	kdapl_evd_queue(ep->setup.connect_evd, &ce->ev, false);
 }
 
 /*
@@ -155,15 +156,16 @@ bool kdapl_ep_enter_connected(struct kdapl_ep *ep)
 	bool connected;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	connected = ep->outcome_owed && (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
-					 ep->state == DAT_EP_STATE_COMPLETION_PENDING);
+	connected = ep->events.outcome_owed &&
+		    (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+		     ep->state == DAT_EP_STATE_COMPLETION_PENDING);
 	if (connected) {
-		ep->outcome_owed = false;
-		ep->end_owed = true;
+		ep->events.outcome_owed = false;
+		ep->events.end_owed = true;
 		ep->connected_at = jiffies;
 		kdapl_ep_set_state(ep, DAT_EP_STATE_CONNECTED);
-		kdapl_ep_queue_conn(ep, &ep->outcome_event, DAT_CONNECTION_EVENT_ESTABLISHED,
-				    ep->private_in_len);
+		kdapl_ep_queue_conn(ep, &ep->events.outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
+				    ep->events.private_len);
 		kdapl_ep_unpark(ep, false);
 		/*
 		 * Before this moment a receive has failed (G-31), or the peer has done what

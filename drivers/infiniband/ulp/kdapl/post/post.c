@@ -78,14 +78,14 @@ static __always_inline bool kdapl_length_is_fast(const struct kdapl_ep *ep, DAT_
 {
 	u32 remote_length;
 
-	if (unlikely(length > (op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma)))
+	if (unlikely(length > (op == DAT_DTO_SEND ? ep->fast.max_message : ep->fast.max_rdma)))
 		return false;
 	if (op == DAT_DTO_SEND)
 		return true;
 	remote_length = READ_ONCE(remote->segment_length);
 	if (op == DAT_DTO_RDMA_WRITE)
 		return likely(length <= remote_length);
-	return likely(length == remote_length && ep->max_reads_out);
+	return likely(length == remote_length && ep->fast.max_reads_out);
 }
 
 /*
@@ -134,7 +134,7 @@ static __always_inline bool kdapl_post_one(struct kdapl_ep *ep, DAT_DTOS op,
 
 	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
 		return false;
-	qp = kdapl_rcu_dereference(ep->qp);
+	qp = kdapl_rcu_dereference(ep->fast.qp);
 	if (unlikely(!qp))
 		return false;
 	if (unlikely(!kdapl_segment_fill(iov, kdapl_local_need(ep, op), kdapl_local_privilege(op),
@@ -185,7 +185,7 @@ static __always_inline bool kdapl_post_vector(struct kdapl_ep *ep, DAT_DTOS op, 
 
 	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
 		return false;
-	qp = kdapl_rcu_dereference(ep->qp);
+	qp = kdapl_rcu_dereference(ep->fast.qp);
 	if (unlikely(!qp))
 		return false;
 	length = kdapl_translate(ep, op, n, iov, remote, v.sge);
@@ -205,7 +205,7 @@ static __always_inline bool kdapl_submit_suppressed(struct kdapl_ep *ep, DAT_DTO
 						    u32 length, const struct ib_sge *sge,
 						    struct kdapl_vector *v, DAT_RETURN *ret)
 {
-	struct ib_qp *qp = kdapl_rcu_dereference(ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(ep->fast.qp);
 	struct kdapl_sq *sq = &ep->sq;
 	struct kdapl_slot *slot;
 	struct ib_rdma_wr *rdma;

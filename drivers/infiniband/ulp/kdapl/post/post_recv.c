@@ -96,7 +96,7 @@ static void kdapl_recv_fill_slow(struct kdapl_slot *slot, const struct kdapl_rec
 /* Why an EP accepts no receives: it uses an SRQ, or is not configured */
 static __cold noinline DAT_RETURN kdapl_recv_state_error(const struct kdapl_ep *ep)
 {
-	if (ep->srq_attached)
+	if (ep->fast.srq_attached)
 		return KDAPL_BAD_STATE(SRQ_IN_USE);
 	return kdapl_ep_state_error(READ_ONCE(ep->state));
 }
@@ -106,13 +106,13 @@ static DAT_RETURN kdapl_check_recv(const struct kdapl_ep *ep, const struct kdapl
 {
 	if (kdapl_handle_type(ep->obj.handle) != DAT_HANDLE_TYPE_EP)
 		return KDAPL_BAD_HANDLE(EP);
-	if ((u32)r->n > ep->max_recv_iov)
+	if ((u32)r->n > ep->limits.max_recv_iov)
 		return KDAPL_BAD_ARG(2);
 	if (r->n && !r->iov)
 		return KDAPL_BAD_ARG(3);
-	if (r->flags & ep->bad_recv_flags)
+	if (r->flags & ep->limits.bad_recv_flags)
 		return KDAPL_BAD_ARG(5);
-	if (!(READ_ONCE(ep->may_post) & KDAPL_EP_MAY_RECV))
+	if (!(READ_ONCE(ep->fast.may_post) & KDAPL_EP_MAY_RECV))
 		return kdapl_recv_state_error(ep);
 	return DAT_SUCCESS;
 }
@@ -128,16 +128,16 @@ static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive
 	u32 idx;
 	int err;
 
-	ret = kdapl_check_recv(ep, r) ?: kdapl_check_segments(r, ep->need_write, &v);
+	ret = kdapl_check_recv(ep, r) ?: kdapl_check_segments(r, ep->fast.need_write, &v);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	slot = kdapl_pool_get(&ep->rq);
 	if (unlikely(!slot))
 		return KDAPL_NO_RESOURCE(MEMORY);
 	notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) &&
-		 !(READ_ONCE(ep->slow_path) & KDAPL_EP_SOLICITED);
+		 !(READ_ONCE(ep->fast.slow_path) & KDAPL_EP_SOLICITED);
 	kdapl_recv_fill_slow(slot, r, notify, &v);
-	qp = kdapl_rcu_dereference(ep->qp);
+	qp = kdapl_rcu_dereference(ep->fast.qp);
 	if (unlikely(!qp)) {
 		kdapl_flush_in_software(ep, slot);
 		return DAT_SUCCESS;
@@ -342,9 +342,9 @@ static noinline DAT_RETURN kdapl_recv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 	struct ib_qp *qp;
 
 	if (!flags && kdapl_recv_is_fast(&ep->obj, BIT(DAT_DTO_RECEIVE)) &&
-	    (u32)n <= ep->max_recv_iov) {
-		qp = kdapl_rcu_dereference(ep->qp);
-		if (likely(qp && kdapl_recv_vector(&ep->rq, ep->need_write, n, iov, cookie, &v,
+	    (u32)n <= ep->limits.max_recv_iov) {
+		qp = kdapl_rcu_dereference(ep->fast.qp);
+		if (likely(qp && kdapl_recv_vector(&ep->rq, ep->fast.need_write, n, iov, cookie, &v,
 						   &slot)))
 			return kdapl_recv_submit(ep, qp, slot, &v.recv);
 	}
@@ -379,10 +379,10 @@ static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT
 		return kdapl_recv_rest(ep, n, iov, cookie, flags);
 	if (unlikely(!kdapl_recv_is_fast(&ep->obj, BIT(DAT_DTO_RECEIVE))))
 		return kdapl_recv_slow(ep, 1, iov, cookie, 0);
-	qp = kdapl_rcu_dereference(ep->qp);
+	qp = kdapl_rcu_dereference(ep->fast.qp);
 	if (unlikely(!qp))
 		return kdapl_recv_slow(ep, 1, iov, cookie, 0);
-	if (unlikely(!kdapl_recv_one(&ep->rq, ep->need_write, iov, cookie, &slot)))
+	if (unlikely(!kdapl_recv_one(&ep->rq, ep->fast.need_write, iov, cookie, &slot)))
 		return kdapl_recv_slow(ep, 1, iov, cookie, 0);
 	return kdapl_recv_submit(ep, qp, slot, &slot->recv);
 }

@@ -44,9 +44,9 @@ static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kd
 		return KDAPL_BAD_ARG(5);
 	if ((u32)r->inv > DAT_TRUE)
 		return KDAPL_BAD_ARG(6);
-	if (r->flags & (rdma ? ep->bad_rdma_flags : ep->bad_send_flags))
+	if (r->flags & (rdma ? ep->limits.bad_rdma_flags : ep->limits.bad_send_flags))
 		return rdma ? KDAPL_BAD_ARG(6) : KDAPL_BAD_ARG(5);
-	if (!(READ_ONCE(ep->may_post) & KDAPL_EP_MAY_SEND))
+	if (!(READ_ONCE(ep->fast.may_post) & KDAPL_EP_MAY_SEND))
 		return kdapl_ep_state_error(READ_ONCE(ep->state));
 	return DAT_SUCCESS;
 }
@@ -78,7 +78,7 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 	if (unlikely(ret != DAT_SUCCESS))
 		return ret;
 	/* The limits have 32 bits, so a larger sum also exceeds them */
-	if (segs->total > (r->op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma))
+	if (segs->total > (r->op == DAT_DTO_SEND ? ep->fast.max_message : ep->fast.max_rdma))
 		return KDAPL_BAD_ARG(2);
 	if (r->op == DAT_DTO_RDMA_WRITE && segs->total > remote_length)
 		return KDAPL_ERROR(LENGTH_ERROR);
@@ -88,7 +88,7 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 		return KDAPL_ERROR(LENGTH_ERROR);
 	if (segs->total != remote_length)
 		kdapl_segments_trim(sge, segs, remote_length);
-	return ep->max_reads_out ? DAT_SUCCESS : KDAPL_NO_RESOURCE(CREDITS);
+	return ep->fast.max_reads_out ? DAT_SUCCESS : KDAPL_NO_RESOURCE(CREDITS);
 }
 
 /* Fills in all of a slot that differs between posts, except the work request */
@@ -157,7 +157,7 @@ static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, struct ib_qp *qp,
 static DAT_RETURN kdapl_submit_locked(struct kdapl_ep *ep, const struct kdapl_request *r,
 				      struct kdapl_vector *v, const struct kdapl_segments *segs)
 {
-	struct ib_qp *qp = kdapl_rcu_dereference(ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(ep->fast.qp);
 	struct kdapl_sq *sq = &ep->sq;
 	struct kdapl_slot *slot;
 	DAT_RETURN ret;
@@ -188,7 +188,7 @@ static DAT_RETURN kdapl_submit_locked(struct kdapl_ep *ep, const struct kdapl_re
 /* Steps 7 to 11 of a request */
 static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_request *r)
 {
-	struct ib_qp *qp = kdapl_rcu_dereference(ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(ep->fast.qp);
 	struct kdapl_segments segs;
 	struct kdapl_slot *slot;
 	struct kdapl_vector v __uninitialized;

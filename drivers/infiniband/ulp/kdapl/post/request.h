@@ -52,7 +52,7 @@ static __always_inline u32 kdapl_local_privilege(DAT_DTOS op)
 /* Zone and privilege that the local memory of an operation needs */
 static __always_inline u32 kdapl_local_need(const struct kdapl_ep *ep, DAT_DTOS op)
 {
-	return op == DAT_DTO_RDMA_READ ? ep->need_write : ep->need_read;
+	return op == DAT_DTO_RDMA_READ ? ep->fast.need_write : ep->fast.need_read;
 }
 
 /*
@@ -69,8 +69,8 @@ static __always_inline int kdapl_verbs_send(struct ib_qp *qp, const struct ib_se
 static __always_inline u32 kdapl_request_limit(const struct kdapl_ep *ep, DAT_DTOS op)
 {
 	if (op == DAT_DTO_SEND)
-		return ep->max_send_iov;
-	return op == DAT_DTO_RDMA_WRITE ? ep->max_write_iov : ep->max_read_iov;
+		return ep->limits.max_send_iov;
+	return op == DAT_DTO_RDMA_WRITE ? ep->limits.max_write_iov : ep->limits.max_read_iov;
 }
 
 DAT_RETURN kdapl_request_refused(struct kdapl_slot *slot, int err);

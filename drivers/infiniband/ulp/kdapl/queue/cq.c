@@ -17,14 +17,14 @@
 /* The number of CQ entries that the requests of an EP need; a rebind is two requests */
 static u32 kdapl_request_cqes(const struct kdapl_ep *ep)
 {
-	return 2 * ep->attr.max_request_dtos + KDAPL_CQ_RESERVED;
+	return 2 * ep->setup.attr.max_request_dtos + KDAPL_CQ_RESERVED;
 }
 
 /* Without receives there is no EVD that such a CQ could feed */
 static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
 {
-	return ep->recv_evd &&
-	       ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	return ep->fast.recv_evd &&
+	       ep->setup.attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }
 
 /*
@@ -33,7 +33,7 @@ static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
  */
 static bool kdapl_cq_shareable(const struct kdapl_ep *ep)
 {
-	return ep->named.comp_vector < 0 && kdapl_ep_context(ep) == KDAPL_CONTEXT_SOFTIRQ;
+	return ep->setup.named.comp_vector < 0 && kdapl_ep_context(ep) == KDAPL_CONTEXT_SOFTIRQ;
 }
 
 /* The vector that the Consumer has chosen, or the next one, as ib_alloc_cq_any() does */
@@ -41,8 +41,8 @@ static int kdapl_cq_vector(const struct kdapl_ep *ep, const struct ib_device *ib
 {
 	static atomic_t counter;
 
-	if (ep->named.comp_vector >= 0)
-		return ep->named.comp_vector;
+	if (ep->setup.named.comp_vector >= 0)
+		return ep->setup.named.comp_vector;
 	return (u32)atomic_inc_return(&counter) %
 	       min_t(u32, ibdev->num_comp_vectors, num_online_cpus());
 }
@@ -61,7 +61,7 @@ static int kdapl_cq_make_softirq(struct kdapl_cq *kcq, const struct kdapl_ep *ep
 	if (!solicited)
 		return 0;
 	/* One entry for the marker of the drain */
-	kcq->recv = kdapl_polled_cq_create(ibdev, ep->recv_evd, nrecv + 1, vector, true);
+	kcq->recv = kdapl_polled_cq_create(ibdev, ep->fast.recv_evd, nrecv + 1, vector, true);
 	if (IS_ERR(kcq->recv)) {
 		ib_free_cq(kcq->cq);
 		return PTR_ERR(kcq->recv);
@@ -73,9 +73,9 @@ static int kdapl_cq_make_softirq(struct kdapl_cq *kcq, const struct kdapl_ep *ep
 static int kdapl_cq_make_polled(struct kdapl_cq *kcq, const struct kdapl_ep *ep,
 				struct ib_device *ibdev, u32 nrecv, u32 nrequest)
 {
-	struct kdapl_evd *evd = ep->request_evd ?: ep->recv_evd;
+	struct kdapl_evd *evd = ep->fast.request_evd ?: ep->fast.recv_evd;
 	bool solicited = kdapl_cq_solicited(ep);
-	bool apart = solicited || (ep->recv_evd && ep->recv_evd != evd);
+	bool apart = solicited || (ep->fast.recv_evd && ep->fast.recv_evd != evd);
 	int vector = kdapl_cq_vector(ep, ibdev);
 
 	kcq->request = kdapl_polled_cq_create(ibdev, evd, nrequest + (apart ? 0 : nrecv), vector,
@@ -85,7 +85,7 @@ static int kdapl_cq_make_polled(struct kdapl_cq *kcq, const struct kdapl_ep *ep,
 	kcq->recv = kcq->request;
 	if (!apart)
 		return 0;
-	kcq->recv = kdapl_polled_cq_create(ibdev, ep->recv_evd, nrecv + 1, vector, solicited);
+	kcq->recv = kdapl_polled_cq_create(ibdev, ep->fast.recv_evd, nrecv + 1, vector, solicited);
 	if (IS_ERR(kcq->recv)) {
 		kdapl_polled_cq_unlink(kcq->request);
 		kdapl_wait_grace_period();
@@ -113,7 +113,7 @@ static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ib
 		return ERR_PTR(ret);
 	}
 	kcq->shared = kdapl_cq_shareable(ep);
-	kcq->recv_evd = ep->recv_evd;
+	kcq->recv_evd = ep->fast.recv_evd;
 	kcq->nrecv = nrecv;
 	kcq->room = nrequest;
 	INIT_LIST_HEAD(&kcq->node);
@@ -126,11 +126,11 @@ static struct kdapl_cq *kdapl_cq_find(struct kdapl_ep *ep, u32 need)
 	bool solicited = kdapl_cq_solicited(ep);
 	struct kdapl_cq *kcq;
 
-	lockdep_assert_held(&ep->srq->mutex);
+	lockdep_assert_held(&ep->setup.srq->mutex);
 	if (!kdapl_cq_shareable(ep))
 		return NULL;
-	list_for_each_entry(kcq, &ep->srq->cqs, node)
-		if (kcq->shared && kcq->recv_evd == ep->recv_evd && !!kcq->recv == solicited &&
+	list_for_each_entry(kcq, &ep->setup.srq->cqs, node)
+		if (kcq->shared && kcq->recv_evd == ep->fast.recv_evd && !!kcq->recv == solicited &&
 		    kcq->room >= need)
 			return kcq;
 	return NULL;
@@ -144,9 +144,9 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 	struct kdapl_cq *kcq;
 	u32 recv;
 
-	mutex_lock(&ep->srq->mutex);
+	mutex_lock(&ep->setup.srq->mutex);
 	/* dat_srq_resize() keeps it at or below the room in the CQs of the SRQ */
-	recv = ep->srq->depth;
+	recv = ep->setup.srq->depth;
 	kcq = ERR_PTR(-E2BIG);
 	if (need > max_cqe || recv > max_cqe - need)
 		goto out;
@@ -155,14 +155,14 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 		kcq = kdapl_cq_alloc(ep, ibdev, recv,
 				     min_t(u64, (u64)need * share, max_cqe - recv));
 		if (!IS_ERR(kcq))
-			list_add_tail(&kcq->node, &ep->srq->cqs);
+			list_add_tail(&kcq->node, &ep->setup.srq->cqs);
 	}
 	if (!IS_ERR(kcq)) {
 		kcq->room -= need;
 		kcq->users++;
 	}
 out:
-	mutex_unlock(&ep->srq->mutex);
+	mutex_unlock(&ep->setup.srq->mutex);
 	return kcq;
 }
 
@@ -175,10 +175,10 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 {
 	u32 max_cqe = ep->obj.ia->limits.max_cqe;
 	u32 need = kdapl_request_cqes(ep);
-	u32 recv = ep->attr.max_recv_dtos;
+	u32 recv = ep->setup.attr.max_recv_dtos;
 	struct kdapl_cq *kcq;
 
-	if (ep->srq)
+	if (ep->setup.srq)
 		return kdapl_cq_get_shared(ep, ibdev);
 	if (need > max_cqe || recv > max_cqe - need)
 		return ERR_PTR(-E2BIG);
@@ -189,24 +189,24 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 }
 
 /*
- * An EP leaves its CQs. @ep: the EP, its QP destroyed; ep->cq is NULL afterwards unless the EP was
- * the last: then the CQs are stopped, and freed after a grace period. Process context.
+ * An EP leaves its CQs. @ep: the EP, its QP destroyed; ep->setup.cq is NULL afterwards unless the
+ * EP was the last: then the CQs are stopped, and freed after a grace period. Process context.
  */
 void kdapl_cq_leave(struct kdapl_ep *ep)
 {
-	struct kdapl_cq *kcq = ep->cq;
+	struct kdapl_cq *kcq = ep->setup.cq;
 	bool last;
 
-	if (ep->srq)
-		mutex_lock(&ep->srq->mutex);
+	if (ep->setup.srq)
+		mutex_lock(&ep->setup.srq->mutex);
 	kcq->room += kdapl_request_cqes(ep);
 	last = !--kcq->users;
 	if (last)
 		list_del(&kcq->node);
-	if (ep->srq)
-		mutex_unlock(&ep->srq->mutex);
+	if (ep->setup.srq)
+		mutex_unlock(&ep->setup.srq->mutex);
 	if (!last) {
-		ep->cq = NULL;
+		ep->setup.cq = NULL;
 		return;
 	}
 	/* Removal waits for the last QP on an SRQ */
@@ -247,9 +247,9 @@ void kdapl_cq_free(struct kdapl_cq *kcq)
 void kdapl_cq_put(struct kdapl_ep *ep)
 {
 	kdapl_cq_leave(ep);
-	if (ep->cq) {
+	if (ep->setup.cq) {
 		kdapl_wait_grace_period();
-		kdapl_cq_free(ep->cq);
+		kdapl_cq_free(ep->setup.cq);
 	}
-	ep->cq = NULL;
+	ep->setup.cq = NULL;
 }

@@ -27,7 +27,7 @@ static void kdapl_qp_event(struct ib_event *event, void *context)
 		return;
 	switch (event->event) {
 	case IB_EVENT_QP_LAST_WQE_REACHED:
-		complete_all(&ep->last_wqe);
+		complete_all(&ep->drain.last_wqe);
 		break;
 	case IB_EVENT_COMM_EST:
 		kdapl_ep_schedule(ep, KDAPL_TODO_EARLY_RECV);
@@ -60,7 +60,7 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
 	};
 
-	if (ep->attr.max_rdma_read_in)
+	if (ep->setup.attr.max_rdma_read_in)
 		attr.qp_access_flags |= IB_ACCESS_REMOTE_READ;
 	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
 			    IB_QP_ACCESS_FLAGS);
@@ -76,7 +76,7 @@ void kdapl_ep_free_qp(struct kdapl_ep *ep, struct ib_qp *qp)
 		return;
 	pr_err("%s: the driver failed to destroy a QP\n", ep->obj.ia->name);
 	WRITE_ONCE(qp->qp_context, NULL);
-	ep->cq->kept = true;
+	ep->setup.cq->kept = true;
 }
 
 /*
@@ -85,7 +85,7 @@ void kdapl_ep_free_qp(struct kdapl_ep *ep, struct ib_qp *qp)
  */
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 {
-	const struct kdapl_cq *kcq = ep->cq;
+	const struct kdapl_cq *kcq = ep->setup.cq;
 	struct ib_srq *srq = NULL;
 	struct ib_qp_init_attr init = {
 		.event_handler = kdapl_qp_event,
@@ -93,9 +93,9 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 		.send_cq = kcq->request ? kcq->request->cq : kcq->cq,
 		.recv_cq = kcq->recv ? kcq->recv->cq : kcq->cq,
 		.cap = {
-			.max_send_wr = 2 * ep->attr.max_request_dtos + KDAPL_SQ_RESERVED,
-			.max_send_sge = max3(ep->max_send_iov, ep->max_read_iov,
-					     max(ep->max_write_iov, 1U)),
+			.max_send_wr = 2 * ep->setup.attr.max_request_dtos + KDAPL_SQ_RESERVED,
+			.max_send_sge = max3(ep->limits.max_send_iov, ep->limits.max_read_iov,
+					     max(ep->limits.max_write_iov, 1U)),
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -103,14 +103,14 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 	struct ib_qp *qp;
 	int ret;
 
-	if (ep->srq) {
-		srq = rcu_dereference_protected(ep->srq->srq, 1);
+	if (ep->setup.srq) {
+		srq = rcu_dereference_protected(ep->setup.srq->srq, 1);
 		init.srq = srq;
 	} else {
 		init.cap.max_recv_wr = ep->rq.depth + 1;
-		init.cap.max_recv_sge = max(ep->max_recv_iov, 1U);
+		init.cap.max_recv_sge = max(ep->limits.max_recv_iov, 1U);
 	}
-	qp = ib_create_qp(ep->pz->pd, &init);
+	qp = ib_create_qp(ep->setup.pz->pd, &init);
 	if (IS_ERR(qp))
 		return qp;
 	ret = kdapl_qp_to_init(ep, qp);
@@ -124,19 +124,20 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 /* One allocation for the slots of both queues and the run ring */
 static int kdapl_ep_make_pools(struct kdapl_ep *ep, struct kdapl_ep *owner, int node)
 {
-	u32 depth = ep->attr.max_request_dtos, nrecv = ep->srq ? 0 : ep->attr.max_recv_dtos;
+	u32 depth = ep->setup.attr.max_request_dtos;
+	u32 nrecv = ep->setup.srq ? 0 : ep->setup.attr.max_recv_dtos;
 	size_t requests = kdapl_pool_size(depth, false), receives = kdapl_pool_size(nrecv, true);
 	u32 ring = roundup_pow_of_two(max(depth, 1U));
 	struct kdapl_sq *sq = &ep->sq;
 
 	if (max(depth, nrecv) > KDAPL_POOL_MAX_DEPTH)
 		return -ENOMEM;
-	ep->slots = kdapl_pool_alloc(requests + receives + ring * sizeof(*sq->run), node);
-	if (!ep->slots)
+	ep->setup.slots = kdapl_pool_alloc(requests + receives + ring * sizeof(*sq->run), node);
+	if (!ep->setup.slots)
 		return -ENOMEM;
-	kdapl_pool_setup(&sq->pool, ep->slots, depth, kdapl_request_done, owner, false);
-	kdapl_pool_setup(&ep->rq, ep->slots + requests, nrecv, kdapl_recv_done, owner, true);
-	sq->run = ep->slots + requests + receives;
+	kdapl_pool_setup(&sq->pool, ep->setup.slots, depth, kdapl_request_done, owner, false);
+	kdapl_pool_setup(&ep->rq, ep->setup.slots + requests, nrecv, kdapl_recv_done, owner, true);
+	sq->run = ep->setup.slots + requests + receives;
 	sq->run_mask = ring - 1;
 	sq->run_max = depth < KDAPL_RUN_MIN_DEPTH ? 1 : depth / 4;
 	return 0;
@@ -154,8 +155,8 @@ void kdapl_ep_no_pools(struct kdapl_ep *ep)
  */
 void kdapl_ep_exit_pools(struct kdapl_ep *ep)
 {
-	kvfree(ep->slots);
-	ep->slots = NULL;
+	kvfree(ep->setup.slots);
+	ep->setup.slots = NULL;
 	ep->sq.run = NULL;
 	kdapl_ep_no_pools(ep);
 }
@@ -174,25 +175,25 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 	ret = kdapl_ep_make_pools(ep, owner, node);
 	if (ret)
 		return ret;
-	ep->cq = kdapl_cq_get(ep, ibdev);
-	if (IS_ERR(ep->cq)) {
-		ret = PTR_ERR(ep->cq);
+	ep->setup.cq = kdapl_cq_get(ep, ibdev);
+	if (IS_ERR(ep->setup.cq)) {
+		ret = PTR_ERR(ep->setup.cq);
 		goto err_exit_pools;
 	}
-	if (ep->cq->recv && ep->cq->recv->solicited)
-		ep->slow_path |= KDAPL_EP_SOLICITED;
+	if (ep->setup.cq->recv && ep->setup.cq->recv->solicited)
+		ep->fast.slow_path |= KDAPL_EP_SOLICITED;
 	qp = kdapl_ep_make_qp(ep, owner);
 	if (IS_ERR(qp)) {
 		ret = PTR_ERR(qp);
 		goto err_put_cq;
 	}
-	rcu_assign_pointer(ep->qp, qp);
+	rcu_assign_pointer(ep->fast.qp, qp);
 	return 0;
 
 err_put_cq:
 	kdapl_cq_put(ep);
 err_exit_pools:
-	ep->cq = NULL;
+	ep->setup.cq = NULL;
 	kdapl_ep_exit_pools(ep);
 	return ret;
 }
@@ -206,8 +207,8 @@ DAT_RETURN kdapl_ep_build_error(int err)
 /* Undoes kdapl_ep_build(). @ep: an EP that nobody else knows, with an idle QP. Process context. */
 void kdapl_ep_unbuild(struct kdapl_ep *ep)
 {
-	kdapl_ep_free_qp(ep, rcu_dereference_protected(ep->qp, 1));
-	RCU_INIT_POINTER(ep->qp, NULL);
+	kdapl_ep_free_qp(ep, rcu_dereference_protected(ep->fast.qp, 1));
+	RCU_INIT_POINTER(ep->fast.qp, NULL);
 	kdapl_cq_put(ep);
 	kdapl_ep_exit_pools(ep);
 }
@@ -219,8 +220,8 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep)
 void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 {
 	kdapl_ep_hold(ep);
-	ep->teardown_qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
-	RCU_INIT_POINTER(ep->qp, NULL);
+	ep->drain.teardown_qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
+	RCU_INIT_POINTER(ep->fast.qp, NULL);
 }
 
 /*
@@ -229,12 +230,12 @@ void kdapl_ep_hide_qp(struct kdapl_ep *ep)
  */
 void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 {
-	if (ep->srq)
+	if (ep->setup.srq)
 		kdapl_srq_detach(ep);
-	if (ep->teardown_qp)
-		kdapl_ep_free_qp(ep, ep->teardown_qp);
-	ep->teardown_qp = NULL;
-	if (ep->cq)
+	if (ep->drain.teardown_qp)
+		kdapl_ep_free_qp(ep, ep->drain.teardown_qp);
+	ep->drain.teardown_qp = NULL;
+	if (ep->setup.cq)
 		kdapl_cq_leave(ep);
 }
 
@@ -244,15 +245,15 @@ void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
  */
 void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 {
-	if (ep->cq)
-		kdapl_cq_free(ep->cq);
-	ep->cq = NULL;
-	if (ep->drain_timed_out) {
+	if (ep->setup.cq)
+		kdapl_cq_free(ep->setup.cq);
+	ep->setup.cq = NULL;
+	if (ep->drain.timed_out) {
 		kdapl_sq_abandon(&ep->sq);
 		kdapl_flush_kept(ep);
 		kdapl_marker_complete_all(ep);
 	}
-	ep->drain_timed_out = false;
+	ep->drain.timed_out = false;
 	kdapl_ep_unhold(ep);
 }
 
@@ -263,7 +264,7 @@ void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
  */
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 {
-	ep->drain_timed_out = true;
+	ep->drain.timed_out = true;
 	kdapl_ep_hide_qp(ep);
 	kdapl_wait_grace_period();
 	kdapl_ep_destroy_qp(ep);

@@ -54,7 +54,7 @@ static void C_17_C_23_an_attempt_is_cancelled(struct kunit *test)
 		expect_conn(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
 		/* The id was destroyed, and that has notified the peer */
-		KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
+		KUNIT_EXPECT_NULL(test, ep.ep->conn.cm_id);
 		tp_ep_free(&ep);
 	}
 }
@@ -69,7 +69,7 @@ static struct rdma_cm_id *make_pending(struct kunit *test)
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
-	return ep.ep->cm_id;
+	return ep.ep->conn.cm_id;
 }
 
 static void expect_flushed(struct kunit *test, DAT_EVENT_NUMBER number)
@@ -113,7 +113,7 @@ static void C_48_both_sides_disconnect(struct kunit *test)
 	for (i = 0; i < 2; i++) {
 		make(test, &ep);
 		KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-		id = ep.ep->cm_id;
+		id = ep.ep->conn.cm_id;
 		mutex_lock(&ep.ep->mutex);
 		if (i)
 			tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
@@ -204,7 +204,7 @@ static void C_61_peer_cannot_set_an_infinite_ack_timeout(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, qp_attr.timeout, row->want_timeout);
 		KUNIT_EXPECT_EQ(test, qp_attr.retry_cnt, row->want_retry);
 		KUNIT_EXPECT_EQ(test, qp_attr.max_rd_atomic, row->want_reads);
-		KUNIT_EXPECT_EQ(test, ep.ep->max_reads_out, row->want_reads);
+		KUNIT_EXPECT_EQ(test, ep.ep->fast.max_reads_out, row->want_reads);
 		KUNIT_EXPECT_EQ(test, qp_attr.rnr_retry, KDAPL_RNR_RETRY);
 	}
 	/* 4.096 us << KDAPL_MAX_ACK_TIMEOUT for each of seven attempts: about the 30 s of C-51 */
@@ -320,7 +320,7 @@ static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->access_flags, IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_INIT],
 			IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT);
-	KUNIT_EXPECT_FALSE(test, ep.ep->qp_left_init);
+	KUNIT_EXPECT_FALSE(test, ep.ep->drain.qp_left_init);
 	/* No command for the first partition, in which each QP begins, nor on iWARP */
 	modifies = env->fake->modifies;
 	core.pkey_index = 0;
@@ -353,8 +353,8 @@ static void a_peer_cannot_install_an_alternate_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdapl_cm_modify_qp(ep.ep, &attr, rtr | IB_QP_ALT_PATH), 0);
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_RTR], rtr | IB_QP_MIN_RNR_TIMER);
 	KUNIT_EXPECT_EQ(test, attr.min_rnr_timer, KDAPL_MIN_RNR_TIMER);
-	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, ep.ep->attr.max_rdma_read_in);
-	KUNIT_EXPECT_TRUE(test, ep.ep->qp_left_init);
+	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, ep.ep->setup.attr.max_rdma_read_in);
+	KUNIT_EXPECT_TRUE(test, ep.ep->drain.qp_left_init);
 	memset(&attr, 0, sizeof(attr));
 	attr.qp_state = IB_QPS_RTS;
 	attr.path_mig_state = IB_MIG_REARM;

@@ -428,7 +428,7 @@ static void control_exit(struct kunit *test)
 	if (IS_ERR_OR_NULL(env))
 		return;
 	/* Release held posts even after a failed test, because freeing the EP waits for them */
-	if (ep.ep && rcu_access_pointer(ep.ep->qp))
+	if (ep.ep && rcu_access_pointer(ep.ep->fast.qp))
 		fake_release(env->fake, tp_qp(&ep));
 	tp_ep_free(&ep);
 	KUNIT_EXPECT_EQ(test, env->fake->full, 0);

@@ -48,7 +48,7 @@ static void connect(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
 	tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
-	flush_work(&ep.ep->work);
+	flush_work(&ep.ep->conn.work);
 	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -60,8 +60,8 @@ static void connect(struct kunit *test)
  */
 static void tick(void)
 {
-	if (mod_delayed_work(kdapl_wq, &ep.ep->keepalive, 0))
-		flush_work(&ep.ep->keepalive.work);
+	if (mod_delayed_work(kdapl_wq, &ep.ep->conn.keepalive, 0))
+		flush_work(&ep.ep->conn.keepalive.work);
 }
 
 /* Is the latest request of the send queue an outstanding probe? */
@@ -70,7 +70,7 @@ static bool probing(void)
 	const struct fake_wr *wr = fake_last(&tp_qp(&ep)->sq);
 
 	return wr && fake_outstanding(&tp_qp(&ep)->sq) && wr->opcode == IB_WR_RDMA_WRITE &&
-	       !wr->num_sge && wr->cqe == &ep.ep->marker.cqe;
+	       !wr->num_sge && wr->cqe == &ep.ep->drain.marker.cqe;
 }
 
 static void finish(enum ib_wc_status status)
@@ -100,7 +100,7 @@ static void an_idle_EP_sends_a_probe(struct kunit *test)
 	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
 	fake_settle(env->fake);
 	tick();
-	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->keepalive));
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->conn.keepalive));
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 0);
 }
 
@@ -133,7 +133,7 @@ static void a_completion_resets_the_keepalive(struct kunit *test)
 	finish(IB_WC_SUCCESS);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
-	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->keepalive));
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->conn.keepalive));
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
@@ -175,7 +175,7 @@ static void it_is_off_by_default(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	connect(test);
-	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->keepalive));
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->conn.keepalive));
 	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "0");
 }
 
@@ -224,12 +224,12 @@ static void an_old_timer_does_not_probe_a_new_connection(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
 	connect(test);
-	ep.ep->named.keepalive_ms = 0;
+	ep.ep->setup.named.keepalive_ms = 0;
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
-	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->keepalive));
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->conn.keepalive));
 	/* Stop the work before the EP is freed, in case it has scheduled itself again */
-	cancel_delayed_work_sync(&ep.ep->keepalive);
+	cancel_delayed_work_sync(&ep.ep->conn.keepalive);
 }
 
 static int keepalive_init(struct kunit *test)

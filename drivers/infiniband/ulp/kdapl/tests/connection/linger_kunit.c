@@ -49,7 +49,7 @@ static void expect_end(struct kunit *test, struct tp_ep *tep, DAT_EVENT_NUMBER n
 	DAT_EVENT event;
 
 	KUNIT_EXPECT_EQ(test, tep->ep->state, DAT_EP_STATE_DISCONNECTED);
-	KUNIT_EXPECT_EQ(test, tep->ep->lingers_for, KDAPL_LINGER_NONE);
+	KUNIT_EXPECT_EQ(test, tep->ep->conn.lingers_for, KDAPL_LINGER_NONE);
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, number);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_QUEUE_EMPTY);
@@ -88,7 +88,7 @@ static void G_36_the_NAK_comes_after_the_disconnect(struct kunit *test)
 		if (graceful)
 			KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG),
 					DAT_SUCCESS);
-		says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+		says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 		expect_lingering(test, &ep, graceful ? DAT_EP_STATE_DISCONNECT_PENDING :
 				 DAT_EP_STATE_CONNECTED);
 		tp_complete(env, &ep, row->call, row->wc, 0);
@@ -115,7 +115,7 @@ static void C_29_the_last_request_ends_the_wait(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_WRITE, 2, DAT_COMPLETION_SUPPRESS_FLAG),
 			DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
-	says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+	says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 	tp_complete(env, &ep, TP_WRITE, IB_WC_SUCCESS, 0);
 	/* No marker is posted, because the peer would not acknowledge it */
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
@@ -130,7 +130,7 @@ static void C_29_no_wait_without_outstanding_requests(struct kunit *test)
 {
 	kdapl_clauses(test, "C-29");
 	make(test, &ep);
-	says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+	says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
@@ -140,7 +140,7 @@ static void C_24_an_abrupt_disconnect_ends_the_wait(struct kunit *test)
 	kdapl_clauses(test, "C-24 C-48 C-56");
 	make(test, &ep);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
-	says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+	says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 	expect_lingering(test, &ep, DAT_EP_STATE_CONNECTED);
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	fake_settle(env->fake);
@@ -161,7 +161,7 @@ static void C_29_the_wait_is_bounded(struct kunit *test)
 		make(test, &ep);
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, flags[i]), DAT_SUCCESS);
 		begin = ktime_get();
-		tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+		tp_cm_says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 		KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 		KUNIT_EXPECT_GE(test, ktime_ms_delta(ktime_get(), begin), KDAPL_LINGER_MS);
 		expect_end(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -190,7 +190,7 @@ static void W_30_the_event_comes_before_the_NAK(struct kunit *test)
 		tp_expect_dto(test, &ep, TP_WRITE, 2, DAT_DTO_ERR_REMOTE_ACCESS, 0);
 		KUNIT_EXPECT_EQ(test, ep.ep->first_error.status, IB_WC_REM_ACCESS_ERR);
 		if (peer.ep->state != DAT_EP_STATE_DISCONNECTED)
-			says(peer.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+			says(peer.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 		expect_end(test, &peer, DAT_CONNECTION_EVENT_BROKEN);
 		tp_expect_dto(test, &peer, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
 		tp_ep_free(&peer);
@@ -219,7 +219,7 @@ static void C_30_a_refusal_then_a_disconnect(struct kunit *test)
 		fake_settle(env->fake);
 		expect_lingering(test, &ep, DAT_EP_STATE_DISCONNECT_PENDING);
 		if (i & 1)
-			says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+			says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 		else
 			dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
 		fake_settle(env->fake);
@@ -270,7 +270,7 @@ static void S_48_the_receive_fails_before_the_NAK(struct kunit *test)
 		if (flushed)
 			tp_complete(env, &ep, TP_RECV, IB_WC_WR_FLUSH_ERR, 0);
 		else
-			says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+			says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 		expect_end(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
 		tp_expect_dto(test, &ep, TP_RECV, 2, DAT_DTO_ERR_FLUSHED, 0);
 		KUNIT_EXPECT_EQ(test, ep.ep->first_error.status, IB_WC_LOC_LEN_ERR);
@@ -287,7 +287,7 @@ static void S_48_both_peers_send_too_much_data(struct kunit *test)
 	make(test, &ep);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
 	tp_complete(env, &ep, TP_RECV, IB_WC_LOC_LEN_ERR, 0);
-	says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+	says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 	expect_lingering(test, &ep, DAT_EP_STATE_CONNECTED);
 	tp_complete(env, &ep, TP_SEND, IB_WC_REM_INV_REQ_ERR, 0);
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
@@ -329,14 +329,14 @@ static void C_36_C_32_a_wait_does_not_outlast_its_connection(struct kunit *test)
 	kdapl_timeout_scale = 1;
 	make(test, &ep);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
-	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+	tp_cm_says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	/* The next connection does not wait */
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->timer));
-	KUNIT_EXPECT_EQ(test, ep.ep->slow_path, 0);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->conn.timer));
+	KUNIT_EXPECT_EQ(test, ep.ep->fast.slow_path, 0);
 	fake_settle(env->fake);
 	expect_lingering(test, &ep, DAT_EP_STATE_CONNECTED);
 }

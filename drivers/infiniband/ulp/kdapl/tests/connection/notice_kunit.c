@@ -99,7 +99,7 @@ static void C_60_a_disconnect_waits_for_its_port(struct kunit *test)
 	/* The disconnect is kept and not sent, and does not block the next connection */
 	KUNIT_ASSERT_NOT_NULL(test, notice());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
-	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
+	KUNIT_EXPECT_NULL(test, ep.ep->conn.cm_id);
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	look();
 	KUNIT_ASSERT_NOT_NULL(test, notice());
@@ -140,7 +140,7 @@ static void C_60_the_id_stays_until_the_peer_has_answered(struct kunit *test)
 
 	kdapl_clauses(test, "C-60");
 	break_it(test);
-	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
+	KUNIT_EXPECT_NULL(test, ep.ep->conn.cm_id);
 	KUNIT_ASSERT_TRUE(test, notice_sent());
 	id = notice()->id;
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
@@ -176,15 +176,15 @@ static void C_60_other_ids_are_destroyed_at_once(struct kunit *test)
 
 	kdapl_clauses(test, "C-60 C-21");
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+	tp_cm_says(ep.ep->conn.cm_id, RDMA_CM_EVENT_DISCONNECTED);
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
-	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
+	KUNIT_EXPECT_NULL(test, ep.ep->conn.cm_id);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
 
 	/* The peer rejects a connection that it does not consider established */
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_REJECTED);
+	tp_cm_says(ep.ep->conn.cm_id, RDMA_CM_EVENT_REJECTED);
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
 
@@ -193,7 +193,7 @@ static void C_60_other_ids_are_destroyed_at_once(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
 	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
 	expect_conn(test, DAT_CONNECTION_EVENT_UNREACHABLE);
-	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
+	KUNIT_EXPECT_NULL(test, ep.ep->conn.cm_id);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
 }
 
@@ -207,7 +207,7 @@ static void C_54_the_number_of_ids_is_limited(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &second), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_ASSERT_EQ(test, tp_connect(&second), 0);
-	id = second.ep->cm_id;
+	id = second.ep->conn.cm_id;
 	swap(kdapl_notice_max, most);
 	tp_ep_free(&ep);
 	fake_settle(env->fake);
@@ -232,8 +232,8 @@ static void C_36_a_slow_id_delays_nothing(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &second), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_ASSERT_EQ(test, tp_connect(&second), 0);
-	id = ep.ep->cm_id;
-	other = second.ep->cm_id;
+	id = ep.ep->conn.cm_id;
+	other = second.ep->conn.cm_id;
 	tp_ep_free(&ep);
 	slow = notice();
 	tp_ep_free(&second);

@@ -97,7 +97,7 @@ static void C_40_no_second_outcome_event(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_EXPECT_FALSE(test, kdapl_ep_enter_connected(ep.ep));
-	id = ep.ep->cm_id;
+	id = ep.ep->conn.cm_id;
 	mutex_lock(&ep.ep->mutex);
 	tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
 	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
@@ -119,8 +119,8 @@ static void C_15_passive_side_completes_with_the_final_message(struct kunit *tes
 	/* A message before it schedules the work, so that the connection need not wait for it */
 	mutex_lock(&ep.ep->mutex);
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 9);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(ep.ep->parked)));
-	KUNIT_EXPECT_TRUE(test, test_bit(KDAPL_TODO_EARLY_RECV, &ep.ep->todo));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(ep.ep->events.parked)));
+	KUNIT_EXPECT_TRUE(test, test_bit(KDAPL_TODO_EARLY_RECV, &ep.ep->conn.todo));
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_COMPLETION_PENDING);
@@ -146,21 +146,21 @@ static void C_43_a_final_message_is_replaced_only_if_it_is_late(struct kunit *te
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
 	id = tp_begin(&ep, true);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
-	limit = ep.ep->deadline;
+	limit = ep.ep->conn.deadline;
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 9);
 	fake_settle(env->fake);
-	KUNIT_ASSERT_EQ(test, ep.ep->give_up, limit);
-	KUNIT_EXPECT_LT(test, ep.ep->deadline, limit);
-	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->timer));
+	KUNIT_ASSERT_EQ(test, ep.ep->conn.give_up, limit);
+	KUNIT_EXPECT_LT(test, ep.ep->conn.deadline, limit);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->conn.timer));
 
 	/* Nobody reports it. The attempt still has the rest of its time */
-	cancel_delayed_work_sync(&ep.ep->timer);
-	ep.ep->deadline = 0;
-	mod_delayed_work(kdapl_wq, &ep.ep->timer, 0);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->give_up)));
+	cancel_delayed_work_sync(&ep.ep->conn.timer);
+	ep.ep->conn.deadline = 0;
+	mod_delayed_work(kdapl_wq, &ep.ep->conn.timer, 0);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->conn.give_up)));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_COMPLETION_PENDING);
-	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->timer));
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->conn.timer));
 	tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
 	fake_settle(env->fake);
 	expect_conn(test, DAT_CONNECTION_EVENT_ESTABLISHED);

@@ -48,7 +48,8 @@ static void C_62_address_lost_before_the_attempt_begins(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
 	mutex_lock(&addr_ep.ep->mutex);
 	gid_change();
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(test_bit(KDAPL_TODO_BREAK, &addr_ep.ep->todo)));
+	KUNIT_EXPECT_TRUE(test,
+			  kdapl_sleep_until(test_bit(KDAPL_TODO_BREAK, &addr_ep.ep->conn.todo)));
 	KUNIT_EXPECT_EQ(test, kdapl_notice_reserve(addr_ep.ep), 0);
 	kdapl_cm_begin(addr_ep.ep, id, false);
 	mutex_unlock(&addr_ep.ep->mutex);

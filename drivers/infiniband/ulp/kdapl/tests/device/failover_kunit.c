@@ -140,7 +140,7 @@ static void C_62_the_CM_reports_a_failover_to_an_EP(struct kunit *test)
 	mutex_lock(&kdapl_device_mutex);
 	addr_env->ia->port = 2;
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
-	tp_cm_says(addr_ep.ep->cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
+	tp_cm_says(addr_ep.ep->conn.cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(addr_ep.ep->state) ==
 						  DAT_EP_STATE_DISCONNECTED));
 	addr_env->ia->port = 1;
@@ -182,11 +182,11 @@ static void the_CM_reports_a_failover(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, handler(sp->id, &event), 0);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(hears(sp)));
 	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
-	tp_cm_says(addr_ep.ep->cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
+	tp_cm_says(addr_ep.ep->conn.cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
 	/* The peer's bond has failed over: the neighbour has a new hardware address */
-	tp_cm_says(addr_ep.ep->cm_id, RDMA_CM_EVENT_UNREACHABLE);
+	tp_cm_says(addr_ep.ep->conn.cm_id, RDMA_CM_EVENT_UNREACHABLE);
 	fake_settle(addr_env->fake);
 	addr_expect_conn(test, &addr_ep, DAT_CONNECTION_EVENT_BROKEN);
 }

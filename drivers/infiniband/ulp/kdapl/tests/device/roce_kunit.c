@@ -225,7 +225,7 @@ static void C_60_no_disconnect_from_a_deleted_address(struct kunit *test)
 
 	kdapl_clauses(test, "C-60 C-62");
 	make_two(test);
-	src = &((struct sockaddr_in6 *)&ep.ep->cm_id->route.addr.src_addr)->sin6_addr;
+	src = &((struct sockaddr_in6 *)&ep.ep->conn.cm_id->route.addr.src_addr)->sin6_addr;
 	/* The port has no such address, and the GID of the id is valid */
 	src->s6_addr[15] ^= 1;
 	tp_ep_free(&ep);
@@ -290,8 +290,8 @@ static void a_request_has_the_retry_counts_of_its_EP(struct kunit *test)
 
 	for (i = 0; i < 2; i++) {
 		KUNIT_ASSERT_EQ(test, dial(0), DAT_SUCCESS);
-		KUNIT_EXPECT_EQ(test, ep.ep->offer.retry_count, i ? 2 : KDAPL_MAX_RETRY);
-		KUNIT_EXPECT_EQ(test, ep.ep->offer.rnr_retry_count, i ? 5 : KDAPL_RNR_RETRY);
+		KUNIT_EXPECT_EQ(test, ep.ep->conn.offer.retry_count, i ? 2 : KDAPL_MAX_RETRY);
+		KUNIT_EXPECT_EQ(test, ep.ep->conn.offer.rnr_retry_count, i ? 5 : KDAPL_RNR_RETRY);
 		dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
 		KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 		KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
@@ -461,7 +461,7 @@ static void C_62_a_failover_is_not_the_loss_of_an_address(struct kunit *test)
 	connect_one(test);
 	listen(test);
 	KUNIT_EXPECT_TRUE(test, listens());
-	failover(test, ep.ep->cm_id);
+	failover(test, ep.ep->conn.cm_id);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens()));
 	expect_request(test);
 	/* The path consists of addresses, which have not changed */
@@ -520,7 +520,7 @@ static void C_62_a_failover_breaks_connections_of_a_lost_GID(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, roce_env(&addr, FAKE_GID_TABLE), 0);
 	connect_one(test);
 	listen(test);
-	failover(test, ep.ep->cm_id);
+	failover(test, ep.ep->conn.cm_id);
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens()));
 	expect_request(test);

@@ -44,7 +44,7 @@ static void C_05_C_06_reset_and_disconnect_of_an_unconnected_one(struct kunit *t
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
-	qp = rcu_dereference_raw(ep.ep->qp);
+	qp = rcu_dereference_raw(ep.ep->fast.qp);
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG),
 		       DAT_INVALID_STATE);
@@ -52,7 +52,7 @@ static void C_05_C_06_reset_and_disconnect_of_an_unconnected_one(struct kunit *t
 		       DAT_INVALID_STATE);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
-	KUNIT_EXPECT_PTR_EQ(test, rcu_dereference_raw(ep.ep->qp), qp);
+	KUNIT_EXPECT_PTR_EQ(test, rcu_dereference_raw(ep.ep->fast.qp), qp);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->rq), 2);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	/* The next connection uses the receives */
@@ -76,7 +76,7 @@ static void expect_unconfigured(struct kunit *test)
 	}
 	/* Calls that begin or end a connection, and reset */
 	TP_EXPECT_TYPE(test, connect(&ep),
-		       ep.ep->connect_evd ? DAT_INVALID_STATE : DAT_INVALID_HANDLE);
+		       ep.ep->setup.connect_evd ? DAT_INVALID_STATE : DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG),
 		       DAT_INVALID_STATE);
 	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG),
@@ -266,7 +266,7 @@ static void dup_connect_refusals(struct kunit *test)
 	/* A passive EP does not know the qualifier that its peer listens on */
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &passive, 1), DAT_INVALID_PARAMETER);
 	KUNIT_ASSERT_EQ(test, tp_connect(&active), 0);
-	*(struct sockaddr_in *)&active.ep->remote = (struct sockaddr_in) {
+	*(struct sockaddr_in *)&active.ep->conn.remote = (struct sockaddr_in) {
 		.sin_family = AF_INET, .sin_addr.s_addr = cpu_to_be32(0xc0000202),
 	};
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &active, 0), DAT_INVALID_PARAMETER);
@@ -383,8 +383,8 @@ static void the_queried_attributes_create_another(struct kunit *test)
 		again.ep_attr.ep_provider_specific = param.ep_attr.ep_provider_specific;
 		KUNIT_EXPECT_EQ(test, memcmp(&again.ep_attr, &param.ep_attr,
 					     sizeof(param.ep_attr)), 0);
-		KUNIT_EXPECT_EQ(test, other.ep->named.comp_vector,
-				ep.ep->named.comp_vector);
+		KUNIT_EXPECT_EQ(test, other.ep->setup.named.comp_vector,
+				ep.ep->setup.named.comp_vector);
 		KUNIT_EXPECT_EQ(test, dat_ep_modify(other.handle,
 						    DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
 						    DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR,

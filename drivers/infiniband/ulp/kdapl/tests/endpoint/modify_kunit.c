@@ -141,7 +141,7 @@ static void D_19_nothing_to_change_changes_nothing(struct kunit *test)
 	mutex_unlock(&ep.ep->mutex);
 	mod_query(test, &ep, &param);
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, 0, &param), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, ep.ep->max_reads_out, 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->fast.max_reads_out, 0);
 	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_READ, 1, 0), DAT_INSUFFICIENT_RESOURCES);
 }
 
@@ -269,7 +269,7 @@ static void limits_may_change_with_a_receive_outstanding(struct kunit *test)
 	kdapl_clauses(test, "S-46 S-22");
 	make_ep(test);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 5, 0), DAT_SUCCESS);
-	qp = rcu_dereference_raw(ep.ep->qp);
+	qp = rcu_dereference_raw(ep.ep->fast.qp);
 	mod_query(test, &ep, &p);
 	p.ep_attr.max_message_size = TP_SEG;
 	p.ep_attr.max_rdma_size = 2 * TP_SEG;
@@ -280,7 +280,7 @@ static void limits_may_change_with_a_receive_outstanding(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, mask, &p), DAT_SUCCESS);
 	mod_query(test, &ep, &after);
 	KUNIT_EXPECT_MEMEQ(test, &p, &after, sizeof(p));
-	KUNIT_EXPECT_PTR_EQ(test, rcu_dereference_raw(ep.ep->qp), qp);
+	KUNIT_EXPECT_PTR_EQ(test, rcu_dereference_raw(ep.ep->fast.qp), qp);
 	/* Changes that need a new QP cannot */
 	refused(test, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &p, DAT_SUCCESS);
 	p.ep_attr.max_recv_dtos--;
@@ -387,7 +387,7 @@ static void another_zone(struct kunit *test)
 	tp_args(env, &ep, TP_RECV, &args);
 	tp_seg(env, &args.segs[0], &env->foreign.rw, 0, TP_SEG);
 	KUNIT_EXPECT_EQ(test, tp_post(TP_RECV, &args), DAT_SUCCESS);
-	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.pd, ep.ep->pz->pd);
+	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.pd, ep.ep->setup.pz->pd);
 	TP_EXPECT_TYPE(test, dat_pz_free(env->foreign.pz), DAT_INVALID_STATE);
 }
 
@@ -462,8 +462,8 @@ static void solicited_wait_is_set_and_cleared(struct kunit *test)
 	live = atomic_read(&env->fake->live);
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, flags, &p), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live + 1);
-	KUNIT_ASSERT_NOT_NULL(test, ep.ep->cq->recv);
-	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.recv_cq, ep.ep->cq->recv->cq);
+	KUNIT_ASSERT_NOT_NULL(test, ep.ep->setup.cq->recv);
+	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.recv_cq, ep.ep->setup.cq->recv->cq);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);

@@ -30,7 +30,7 @@ static void add_ep(struct kunit *test, struct tp_ep *like, bool srq, bool connec
 	struct kdapl_obj *obj;
 	DAT_EP_ATTR attr;
 
-	attr = like->ep->attr;
+	attr = like->ep->setup.attr;
 	if (srq)
 		KUNIT_ASSERT_EQ(test, dat_ep_create_with_srq(ia, env->own.pz, one.recv_evd,
 							     one.request_evd, one.connect_evd,
@@ -178,7 +178,7 @@ static void fail_attempt(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
 	mutex_lock(&ep.ep->mutex);
-	ep.ep->qp_left_init = false;
+	ep.ep->drain.qp_left_init = false;
 	tp_qp(&ep)->state = IB_QPS_INIT;
 	mutex_unlock(&ep.ep->mutex);
 	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
@@ -343,14 +343,14 @@ static void S_31_delayed_flush_is_not_announced(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, tp_wait_end(env, &ep));
 	mutex_lock(&kep->mutex);
 	kdapl_ep_hold(kep);
-	qp = rcu_dereference_protected(kep->qp, lockdep_is_held(&kep->mutex));
-	RCU_INIT_POINTER(kep->qp, NULL);
-	fired = kep->parked_fired;
-	atomic_set(&kep->recv_evd->nfired, fired + 1);
+	qp = rcu_dereference_protected(kep->fast.qp, lockdep_is_held(&kep->mutex));
+	RCU_INIT_POINTER(kep->fast.qp, NULL);
+	fired = kep->events.parked_fired;
+	atomic_set(&kep->fast.recv_evd->nfired, fired + 1);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, kep->parked_fired, fired);
-	rcu_assign_pointer(kep->qp, qp);
+	KUNIT_EXPECT_EQ(test, kep->events.parked_fired, fired);
+	rcu_assign_pointer(kep->fast.qp, qp);
 	kdapl_ep_unhold(kep);
 	mutex_unlock(&kep->mutex);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);

@@ -99,7 +99,7 @@ static void R_12_C_43_solicited_receives_before_ESTABLISHED(struct kunit *test)
 	make_solicited(test);
 	fake_complete_recv_solicited(tp_qp(&ep), 10);
 	fake_settle(env->fake);
-	KUNIT_EXPECT_NOT_NULL(test, ep.ep->parked);
+	KUNIT_EXPECT_NOT_NULL(test, ep.ep->events.parked);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
 
@@ -121,7 +121,7 @@ static void R_12_C_43_plain_receives_before_ESTABLISHED(struct kunit *test)
 	make_solicited(test);
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
 	poll_without_upcall(test);
-	KUNIT_EXPECT_NOT_NULL(test, ep.ep->parked);
+	KUNIT_EXPECT_NOT_NULL(test, ep.ep->events.parked);
 	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
@@ -166,16 +166,16 @@ static void marker_completes_before_it_is_posted_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, request_idle(), DAT_FALSE);
 	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
 	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->marker.busy)));
-	KUNIT_EXPECT_TRUE(test, completion_done(&ep.ep->marker.done));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->drain.marker.busy)));
+	KUNIT_EXPECT_TRUE(test, completion_done(&ep.ep->drain.marker.done));
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
 
 	/* It is posted again after the second tail, without the completion of the first */
 	KUNIT_EXPECT_EQ(test, fake_outstanding(sq), 2);
-	KUNIT_EXPECT_TRUE(test, ep.ep->marker.busy);
-	KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->marker.done));
-	KUNIT_EXPECT_EQ(test, ep.ep->marker.run_end, ep.ep->sq.run_tail);
+	KUNIT_EXPECT_TRUE(test, ep.ep->drain.marker.busy);
+	KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->drain.marker.done));
+	KUNIT_EXPECT_EQ(test, ep.ep->drain.marker.run_end, ep.ep->sq.run_tail);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	KUNIT_EXPECT_EQ(test, request_idle(), DAT_TRUE);
@@ -201,7 +201,7 @@ static unsigned long todo_before_marker_is_back(struct kunit *test, struct work_
 	spin_lock_irqsave(&sq->lock, flags);
 	queue_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), system_wq, work);
 	met = kdapl_spin_until(tp_contended(&sq->lock), cpu_relax());
-	todo = READ_ONCE(ep.ep->todo);
+	todo = READ_ONCE(ep.ep->conn.todo);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	KUNIT_EXPECT_TRUE(test, met);
 	return todo;
@@ -228,7 +228,7 @@ static void C_26_marker_completion_schedules_the_work(struct kunit *test)
 	/* So that the bits for the work stay visible */
 	mutex_lock(&ep.ep->mutex);
 	todo = todo_before_marker_is_back(test, &work);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->marker.busy)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->drain.marker.busy)));
 	mutex_unlock(&ep.ep->mutex);
 	flush_work(&work);
 	destroy_work_on_stack(&work);
@@ -252,12 +252,12 @@ static void C_36_drain_marker_does_not_schedule_the_work(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	qp = tp_qp(&ep);
-	id = ep.ep->cm_id;
+	id = ep.ep->conn.cm_id;
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
 	dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG);
 	fake_settle(env->fake);
 	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
-	KUNIT_ASSERT_EQ(test, ep.ep->slow_path & KDAPL_EP_WATCH, KDAPL_EP_WATCH);
+	KUNIT_ASSERT_EQ(test, ep.ep->fast.slow_path & KDAPL_EP_WATCH, KDAPL_EP_WATCH);
 	env->fake->hold_flush = true;
 	/* Keeps the EP from being freed after its drain, so that the test can check it */
 	rdma_lock_handler(id);
@@ -268,10 +268,10 @@ static void C_36_drain_marker_does_not_schedule_the_work(struct kunit *test)
 	fake_complete_send(qp, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.request_evd) == 1));
 	/* The bits that the request has set are correct; the free holds the mutex */
-	WRITE_ONCE(ep.ep->todo, 0);
+	WRITE_ONCE(ep.ep->conn.todo, 0);
 	fake_complete_send(qp, IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(completion_done(&ep.ep->sq_drain.done)));
-	KUNIT_EXPECT_EQ(test, READ_ONCE(ep.ep->todo), 0);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(completion_done(&ep.ep->drain.sq.done)));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(ep.ep->conn.todo), 0);
 	rdma_unlock_handler(id);
 	fake_release(env->fake, qp);
 	KUNIT_ASSERT_TRUE(test, tp_finish(&freeing));
@@ -391,18 +391,18 @@ static void C_58_software_flushes_come_after_those_of_the_device(struct kunit *t
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	qp = tp_qp(&ep);
-	id = ep.ep->cm_id;
+	id = ep.ep->conn.cm_id;
 	/* Removal has drained the QP and waits for the id */
 	rdma_lock_handler(id);
 	tp_start(&leaving, unplug);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(completion_done(&ep.ep->sq_drain.done)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(completion_done(&ep.ep->drain.sq.done)));
 	env->fake->hold_flush = true;
 	post_pairs(test, 1, 3);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->sq), 3);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->rq), 3);
 	rdma_unlock_handler(id);
 	/* It continues, removes the QP, and waits for the six */
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!rcu_access_pointer(ep.ep->qp)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!rcu_access_pointer(ep.ep->fast.qp)));
 	post_pairs(test, 11, 13);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
@@ -443,7 +443,7 @@ static int end_drains(void *data)
 
 	do {
 		wait_for_marker();
-		last = kthread_should_stop() || !rcu_access_pointer(ep.ep->qp);
+		last = kthread_should_stop() || !rcu_access_pointer(ep.ep->fast.qp);
 		if (last)
 			WRITE_ONCE(env->fake->slow_arm, armed.cq);
 		local_bh_disable();
@@ -465,7 +465,7 @@ static void C_36_the_CQ_stays_while_it_is_armed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	armed.qp = tp_qp(&ep);
-	armed.cq = ep.ep->cq->cq;
+	armed.cq = ep.ep->setup.cq->cq;
 	env->fake->hold_flush = true;
 	task = beside_run(end_drains, "kdapl_test_arm");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
@@ -482,7 +482,7 @@ static void C_36_a_late_interrupt_finds_the_CQ_stopped(struct kunit *test)
 	kdapl_clauses(test, "C-36");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	env->fake->late_irq = ep.ep->cq->cq;
+	env->fake->late_irq = ep.ep->setup.cq->cq;
 	KUNIT_EXPECT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
 	ep.handle = NULL;
 	KUNIT_EXPECT_NULL(test, env->fake->late_irq);
@@ -514,7 +514,7 @@ static void C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice(struct kunit *test
 		KUNIT_EXPECT_LT(test, tp_ticks_stop(), kdapl_timeout_ms(KDAPL_LAST_WQE_MS));
 		KUNIT_EXPECT_EQ(test, env->fake->last_wqes, round);
 		/* The new QP will raise its own */
-		KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->last_wqe));
+		KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->drain.last_wqe));
 		KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, TP_SRQ)), 1);
 	}
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
@@ -528,7 +528,7 @@ static void C_32_late_LAST_WQE_ends_disconnect_and_reset(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	env->fake->personality |= FAKE_NO_LAST_WQE;
 	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(swait_active(&ep.ep->last_wqe.wait)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(swait_active(&ep.ep->drain.last_wqe.wait)));
 	fake_release(env->fake, tp_qp(&ep));
 	fake_settle(env->fake);
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);

@@ -52,8 +52,8 @@ static DAT_RETURN create(DAT_COUNT depth, bool srq)
 
 static void stop_timers(void)
 {
-	cancel_delayed_work_sync(&ep.ep->recv_evd->timer);
-	cancel_delayed_work_sync(&ep.ep->request_evd->timer);
+	cancel_delayed_work_sync(&ep.ep->fast.recv_evd->timer);
+	cancel_delayed_work_sync(&ep.ep->fast.request_evd->timer);
 }
 
 /* A connected endpoint without the timers, so that only what is tested polls */
@@ -433,7 +433,7 @@ static void an_EVD_stays_armed_until_an_upcall(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.n, 0);
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
 	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
-	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->recv_evd->timer));
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->fast.recv_evd->timer));
 }
 
 static void wrong_arguments_of_an_arming(struct kunit *test)

@@ -347,7 +347,7 @@ static void a_disconnect_waits_for_no_upcall(struct kunit *test)
 	hold_upcall_of(test, &ep);
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, ended(&ep));
-	KUNIT_EXPECT_FALSE(test, ep.ep->drain_timed_out);
+	KUNIT_EXPECT_FALSE(test, ep.ep->drain.timed_out);
 	tp_start(&ending, reset_ep);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(ep.ep->state) ==
 						  DAT_EP_STATE_UNCONNECTED));

@@ -418,7 +418,7 @@ static void E_08_class_A_calls_in_a_poll(struct kunit *test)
 	prepare(test, KDAT_EVD_POLL_FLAG);
 	set_upcall(test, DAT_UPCALL_INVOC_NEW);
 	/* On a slow machine it would poll first */
-	cancel_delayed_work_sync(&sp_ep.ep->request_evd->timer);
+	cancel_delayed_work_sync(&sp_ep.ep->fast.request_evd->timer);
 	tp_complete(sp_env, &sp_ep, TP_SEND, IB_WC_SUCCESS, 0);
 	KUNIT_EXPECT_EQ(test, kdat_evd_poll(sp_ep.request_evd, 1, &n), DAT_SUCCESS);
 	expect_returns(test, true, false);

@@ -51,7 +51,7 @@ void mod_parents(struct tp_env *env, struct tp_ep *ep, DAT_EP_PARAM *param)
 void mod_refused(struct kunit *test, struct tp_env *env, struct tp_ep *ep, DAT_EP_PARAM_MASK mask,
 		 const DAT_EP_PARAM *param, u32 type)
 {
-	struct ib_qp *qp = rcu_dereference_raw(ep->ep->qp);
+	struct ib_qp *qp = rcu_dereference_raw(ep->ep->fast.qp);
 	u32 recvs = kdapl_pool_free_count(&ep->ep->rq);
 	u32 requests = kdapl_pool_free_count(&ep->ep->sq.pool);
 	int live = atomic_read(&env->fake->live);
@@ -63,7 +63,7 @@ void mod_refused(struct kunit *test, struct tp_env *env, struct tp_ep *ep, DAT_E
 			    "mask %#llx, state %u", (u64)mask, ep->ep->state);
 	mod_query(test, ep, &after);
 	KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(before));
-	KUNIT_EXPECT_PTR_EQ(test, rcu_dereference_raw(ep->ep->qp), qp);
+	KUNIT_EXPECT_PTR_EQ(test, rcu_dereference_raw(ep->ep->fast.qp), qp);
 	KUNIT_EXPECT_PTR_EQ(test, ep->ep->rq.base, base);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep->ep->rq), recvs);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep->ep->sq.pool), requests);

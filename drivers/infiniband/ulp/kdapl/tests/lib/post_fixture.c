@@ -300,7 +300,7 @@ void tp_ep_free(struct tp_ep *tep)
 
 struct fake_qp *tp_qp(struct tp_ep *tep)
 {
-	return to_fake_qp(rcu_dereference_raw(tep->ep->qp));
+	return to_fake_qp(rcu_dereference_raw(tep->ep->fast.qp));
 }
 
 int tp_begin_with(struct tp_ep *tep, struct rdma_cm_id *id, bool passive)
@@ -311,7 +311,7 @@ int tp_begin_with(struct tp_ep *tep, struct rdma_cm_id *id, bool passive)
 	ret = kdapl_notice_reserve(tep->ep);
 	if (!ret) {
 		kdapl_cm_begin(tep->ep, id, passive);
-		tep->ep->qp_left_init = true;
+		tep->ep->drain.qp_left_init = true;
 		tp_qp(tep)->state = IB_QPS_RTS;
 	}
 	mutex_unlock(&tep->ep->mutex);

@@ -153,10 +153,10 @@ static void P8_a_bind_looks_up_its_queue_once(struct kunit *test)
 	tp_start(&freeing, bind_late);
 	while (!(waits = tp_contended(&rmr->lock)) && tries--)
 		cpu_relax();
-	RCU_INIT_POINTER(m.ep.ep->qp, NULL);
+	RCU_INIT_POINTER(m.ep.ep->fast.qp, NULL);
 	spin_unlock_irq(&rmr->lock);
 	KUNIT_EXPECT_TRUE(test, tp_finish(&freeing));
-	rcu_assign_pointer(m.ep.ep->qp, qp);
+	rcu_assign_pointer(m.ep.ep->fast.qp, qp);
 	kdapl_obj_put(obj);
 	KUNIT_EXPECT_TRUE(test, waits);
 	KUNIT_EXPECT_EQ(test, late_ret, DAT_SUCCESS);

@@ -334,8 +334,8 @@ static void prepare_eps(struct kunit *test, DAT_EVD_FLAGS context)
 	KUNIT_ASSERT_EQ(test, tp_connect(&with.connected), 0);
 	/* To what it would have connected */
 	spin_lock_irq(&with.connected.ep->lock);
-	with.connected.ep->remote = sp_env->ia->addr;
-	with.connected.ep->conn_qual = SP_QUAL + 9;
+	with.connected.ep->conn.remote = sp_env->ia->addr;
+	with.connected.ep->conn.qual = SP_QUAL + 9;
 	spin_unlock_irq(&with.connected.ep->lock);
 }
 
@@ -445,7 +445,7 @@ static void in_a_poll(struct kunit *test)
 	prepare(test, BH_OFF, KDAT_EVD_POLL_FLAG);
 	set_upcall(test, DAT_UPCALL_INVOC_NEW);
 	/* On a slow machine it would poll first */
-	cancel_delayed_work_sync(&with.ep.ep->request_evd->timer);
+	cancel_delayed_work_sync(&with.ep.ep->fast.request_evd->timer);
 	post(test);
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 0);
 	KUNIT_EXPECT_EQ(test, kdat_evd_poll(with.ep.request_evd, 16, &n), DAT_SUCCESS);

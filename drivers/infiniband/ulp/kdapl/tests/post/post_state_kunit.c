@@ -200,7 +200,7 @@ static void table_4_13(struct kunit *test)
 	for (row = state_rows; row < state_rows + ARRAY_SIZE(state_rows); row++) {
 		if (row->state == DAT_EP_STATE_DISCONNECTED) {
 			/* In DISCONNECTED kdapl has moved the QP to ERROR */
-			ep.ep->qp_moved = true;
+			ep.ep->drain.qp_moved = true;
 			ib_modify_qp(&tp_qp(&ep)->ibqp, &attr, IB_QP_STATE);
 		}
 		tp_set_state(&ep, row->state);

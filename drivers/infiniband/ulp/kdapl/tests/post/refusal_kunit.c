@@ -103,13 +103,13 @@ static void G_33_a_drain_without_markers_polls_receives(struct kunit *test)
 	kdapl_timeout_scale = 200;
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(qp->state) == IB_QPS_ERR));
-	cancel_delayed_work_sync(&ep.ep->recv_evd->timer);
+	cancel_delayed_work_sync(&ep.ep->fast.recv_evd->timer);
 	/* The drain finds the first one at its beginning, and the second one later */
 	for (i = 1; i <= 2; i++) {
 		fake_complete_recv(qp, IB_WC_SUCCESS, 20);
 		KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.recv_evd) == i));
 	}
-	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->recv_evd->timer));
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->fast.recv_evd->timer));
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
 	fake_refuse(fake(), 0, 0);
 	fake_release(fake(), qp);
