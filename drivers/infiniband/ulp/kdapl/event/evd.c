@@ -7,7 +7,7 @@
  */
 #include <linux/export.h>
 #include <linux/slab.h>
-#include "internal.h"
+#include "evd_queue.h"
 
 #define KDAPL_EVD_STREAMS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG | \
 				 DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG | \

@@ -7,7 +7,6 @@
  * delivery are in evd_queue.c.
  */
 #include <linux/slab.h>
-#include "internal.h"
 #include "evd_queue.h"
 
 static struct kdapl_ring_event *kdapl_ring_alloc(u32 qlen)

@@ -8,7 +8,6 @@
  */
 #include <linux/bottom_half.h>
 #include <linux/export.h>
-#include "internal.h"
 #include "evd_queue.h"
 
 /* Bottom halves are off during a poll */

@@ -23,7 +23,6 @@
  */
 #include <linux/bottom_half.h>
 #include <linux/export.h>
-#include "internal.h"
 #include "evd_queue.h"
 #include "base/trace.h"
 

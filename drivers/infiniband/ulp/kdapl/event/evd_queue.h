@@ -2,12 +2,12 @@
 /*
  * The event queue and its CQs, as shared by the files of event/: queuing and delivery
  * (evd_queue.c), policy (evd_policy.c), the work item (evd_work.c), polls (evd_poll.c,
- * polled_cq.c). No other file includes it. The inline functions run under evd->lock.
+ * polled_cq.c), and what evd.c calls of them. No other file includes it. The inline functions run under evd->lock.
  */
 #ifndef _KDAPL_EVD_QUEUE_H_
 #define _KDAPL_EVD_QUEUE_H_
 
-#include "object/object.h"
+#include "event.h"
 
 /* An EVD is polled at this interval if nobody else polls it */
 #define KDAPL_EVD_TIMER_MS	1000
@@ -183,6 +183,17 @@ static inline void kdapl_evd_schedule(struct kdapl_evd *evd)
 	kdapl_evd_queue_work(evd);
 }
 
+int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
+		    const DAT_UPCALL_OBJECT *upcall);
+void kdapl_evd_cleanup(struct kdapl_evd *evd);
+bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out);
+int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer);
+void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
+			  DAT_HANDLE handle, u16 reason);
+int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen);
+
+void kdapl_evd_work_init(struct kdapl_evd *evd);
+void kdapl_evd_work_exit(struct kdapl_evd *evd);
 void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget);
 
 void kdapl_evd_mark_all(struct kdapl_evd *evd);

@@ -18,7 +18,6 @@
  */
 #include <linux/bottom_half.h>
 #include <linux/rculist.h>
-#include "internal.h"
 #include "evd_queue.h"
 
 /* Number of polls, a jiffy apart, for a flush that the device may not announce */

@@ -24,7 +24,6 @@
  * not lead to one.
  */
 #include <linux/slab.h>
-#include "event.h"
 #include "evd_queue.h"
 
 /* The number of completions that are handled under one hold of the lock */

@@ -16,7 +16,7 @@
 #include "../../endpoint/endpoint.h"
 #include "../../ia/ia.h"
 #include "../../device/internal.h"
-#include "../../event/internal.h"
+#include "../../event/evd_queue.h"
 #include "../../post/unsignalled.h"
 #include "../../memory/internal.h"
 #include "../../queue/internal.h"
