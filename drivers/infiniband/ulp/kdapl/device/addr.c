@@ -18,7 +18,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
-#include "internal.h"
+#include "device.h"
 
 /* Preference of an address: the initial namespace before others, IPv4 before IPv6 */
 #define KDAPL_RANK_INIT_NET	2

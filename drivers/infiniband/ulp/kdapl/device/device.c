@@ -8,7 +8,7 @@
  */
 #include <linux/inet.h>
 #include <net/net_namespace.h>
-#include "internal.h"
+#include "device.h"
 
 /* The outermost lock of kDAPL, apart from kdapl_watch_mutex */
 DEFINE_MUTEX(kdapl_device_mutex);

@@ -14,6 +14,7 @@ extern struct list_head kdapl_devices;
 
 void kdapl_device_fill_limits(struct kdapl_device *dev);
 bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port);
+struct kdapl_device *kdapl_device_by_name(const char *name);
 bool kdapl_device_listed(const struct kdapl_device *dev);
 int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 			 struct sockaddr_storage *addr, struct net **net);
@@ -29,6 +30,9 @@ struct kdapl_addr_deleted {
 bool kdapl_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 bool kdapl_addr_next(struct ib_device *ibdev, u32 port, const struct net *home,
 		     struct sockaddr_storage *addr);
+bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
+		     const struct net *home, const struct sockaddr_storage *want,
+		     struct sockaddr_storage *addr, struct net **net);
 bool kdapl_addr_id_lost(const struct rdma_cm_id *id);
 int kdapl_addr_scope(const struct sockaddr_storage *addr);
 bool kdapl_addr_was_deleted(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,

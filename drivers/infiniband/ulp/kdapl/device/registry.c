@@ -6,7 +6,7 @@
  */
 #include <linux/export.h>
 #include <linux/string.h>
-#include "internal.h"
+#include "device.h"
 
 static void kdapl_registry_fill(DAT_PROVIDER_INFO *info, const struct kdapl_device *dev, u32 port)
 {

@@ -15,7 +15,6 @@
 #include "../../connection/connection.h"
 #include "../../endpoint/endpoint.h"
 #include "../../ia/ia.h"
-#include "../../device/internal.h"
 #include "../../event/evd_queue.h"
 #include "../../post/unsignalled.h"
 #include "../../memory/internal.h"
