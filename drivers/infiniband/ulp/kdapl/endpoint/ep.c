@@ -214,6 +214,32 @@ static DAT_RETURN kdapl_ep_check_create(struct kdapl_ia *ia, const struct kdapl_
 	return kdapl_ep_create(ia, par, &attr, &named, bad, ep_handle);
 }
 
+/* dat_ep_create(), or with @srq dat_ep_create_with_srq() */
+static DAT_RETURN kdapl_ep_create_with(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz,
+				       DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
+				       DAT_EVD_HANDLE connect, const DAT_SRQ_HANDLE *srq,
+				       const DAT_EP_ATTR *attr, DAT_EP_HANDLE *out)
+{
+	struct kdapl_ep_parents par = {};
+	struct kdapl_ia *ia;
+	DAT_RETURN ret;
+
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = kdapl_ep_get_parents(ia, pz, recv, request, connect, &par);
+	if (ret == DAT_SUCCESS && srq) {
+		par.srq = kdapl_obj_get(*srq, DAT_HANDLE_TYPE_SRQ);
+		if (!par.srq || par.srq->ia != ia)
+			ret = KDAPL_BAD_HANDLE(SRQ);
+	}
+	if (ret == DAT_SUCCESS)
+		ret = kdapl_ep_check_create(ia, &par, attr, out);
+	kdapl_ep_put_parents(&par);
+	kdapl_ia_leave_put(ia);
+	return ret;
+}
+
 /**
  * dat_ep_create - create an endpoint
  * @ia_handle:              IA to which it belongs
@@ -246,20 +272,8 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			 DAT_EVD_HANDLE connect_evd_handle, const DAT_EP_ATTR *ep_attributes,
 			 DAT_EP_HANDLE *ep_handle)
 {
-	struct kdapl_ep_parents par = {};
-	struct kdapl_ia *ia;
-	DAT_RETURN ret;
-
-	ret = kdapl_ia_get_enter(ia_handle, &ia);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	ret = kdapl_ep_get_parents(ia, pz_handle, recv_evd_handle, request_evd_handle,
-				   connect_evd_handle, &par);
-	if (ret == DAT_SUCCESS)
-		ret = kdapl_ep_check_create(ia, &par, ep_attributes, ep_handle);
-	kdapl_ep_put_parents(&par);
-	kdapl_ia_leave_put(ia);
-	return ret;
+	return kdapl_ep_create_with(ia_handle, pz_handle, recv_evd_handle, request_evd_handle,
+				    connect_evd_handle, NULL, ep_attributes, ep_handle);
 }
 EXPORT_SYMBOL_GPL(dat_ep_create);
 
@@ -287,25 +301,8 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 				  DAT_EVD_HANDLE connect_evd_handle, DAT_SRQ_HANDLE srq_handle,
 				  const DAT_EP_ATTR *ep_attributes, DAT_EP_HANDLE *ep_handle)
 {
-	struct kdapl_ep_parents par = {};
-	struct kdapl_ia *ia;
-	DAT_RETURN ret;
-
-	ret = kdapl_ia_get_enter(ia_handle, &ia);
-	if (ret != DAT_SUCCESS)
-		return ret;
-	ret = kdapl_ep_get_parents(ia, pz_handle, recv_evd_handle, request_evd_handle,
-				   connect_evd_handle, &par);
-	if (ret == DAT_SUCCESS) {
-		par.srq = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
-		if (par.srq && par.srq->ia == ia)
-			ret = kdapl_ep_check_create(ia, &par, ep_attributes, ep_handle);
-		else
-			ret = KDAPL_BAD_HANDLE(SRQ);
-	}
-	kdapl_ep_put_parents(&par);
-	kdapl_ia_leave_put(ia);
-	return ret;
+	return kdapl_ep_create_with(ia_handle, pz_handle, recv_evd_handle, request_evd_handle,
+				    connect_evd_handle, &srq_handle, ep_attributes, ep_handle);
 }
 EXPORT_SYMBOL_GPL(dat_ep_create_with_srq);
 
