@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An RDMA device, its limits, and its table from keys to their owners (rkey.c).
+ * An RDMA device, its limits, and its table from keys to their owners.
  */
 #ifndef _KDAPL_OBJECT_DEVICE_H_
 #define _KDAPL_OBJECT_DEVICE_H_
@@ -42,7 +42,8 @@ struct kdapl_limits {
  * @handler: async events of the device (GID change, fatal, port active)
  * @gid_changed: bit 0: a GID was added or removed; addr_watch.c clears it
  * @fatal_work: handles a fatal error that the device has reported
- * @keys:   LMRs and RMRs by the keys of their MRs; rkey.c
+ * @keys:   LMRs and RMRs by the keys of their MRs, which a peer may invalidate by a send. The low
+ *          byte of a key changes with each registration, and the rest identifies the MR
  * @limits: constant
  * @unfit:  why no IA can be opened on it, or NULL; constant
  * @notice_lock: guards @notices and @nnotices
@@ -68,8 +69,24 @@ struct kdapl_device {
 	bool leaving;
 };
 
-int kdapl_key_add(struct kdapl_device *dev, u32 rkey, struct kdapl_obj *obj);
-void kdapl_key_del(struct kdapl_device *dev, u32 rkey);
-struct kdapl_obj *kdapl_key_find(struct kdapl_device *dev, u32 rkey);
+#define KDAPL_KEY_SHIFT	8
+
+/* @obj: LMR or RMR; freed a grace period after kdapl_key_del(). Process context */
+static inline int kdapl_key_add(struct kdapl_device *dev, u32 rkey, struct kdapl_obj *obj)
+{
+	return xa_err(xa_store(&dev->keys, rkey >> KDAPL_KEY_SHIFT, obj, GFP_KERNEL));
+}
+
+/* Called before the MR is deregistered. Process context */
+static inline void kdapl_key_del(struct kdapl_device *dev, u32 rkey)
+{
+	xa_erase(&dev->keys, rkey >> KDAPL_KEY_SHIFT);
+}
+
+/* NULL: the key does not belong to kDAPL. Any context, inside an RCU read section */
+static inline struct kdapl_obj *kdapl_key_find(struct kdapl_device *dev, u32 rkey)
+{
+	return xa_load(&dev->keys, rkey >> KDAPL_KEY_SHIFT);
+}
 
 #endif /* _KDAPL_OBJECT_DEVICE_H_ */
