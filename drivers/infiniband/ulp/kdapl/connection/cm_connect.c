@@ -332,12 +332,11 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
  */
 DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flags)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	unsigned long flags;
 	struct kdapl_ep *ep;
 	DAT_RETURN ret;
 
-	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
 		return KDAPL_BAD_HANDLE(EP);
 	if (close_flags != DAT_CLOSE_ABRUPT_FLAG && close_flags != DAT_CLOSE_GRACEFUL_FLAG) {

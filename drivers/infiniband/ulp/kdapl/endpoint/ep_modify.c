@@ -380,10 +380,9 @@ static bool kdapl_mask_is_half(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK pair)
 DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
 			 const DAT_EP_PARAM *ep_param)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	DAT_RETURN ret;
 
-	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
 		return KDAPL_BAD_HANDLE(EP);
 	if ((ep_param_mask & ~(DAT_EP_FIELD_ALL & ~KDAPL_EP_FIXED)) ||

@@ -132,12 +132,11 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {
 	struct kdapl_ep_evds evds = {};
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	struct kdapl_ep *ep;
 	unsigned int noio;
 	DAT_RETURN ret;
 
-	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
 		return KDAPL_BAD_HANDLE(EP);
 	ep = to_kdapl_ep(obj);

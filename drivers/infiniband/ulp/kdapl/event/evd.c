@@ -240,10 +240,9 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY up
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 	DAT_UPCALL_OBJECT own;
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
 	struct kdapl_evd *evd;
 
-	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!obj)
 		return KDAPL_ERROR(INVALID_HANDLE);
 	evd = to_kdapl_evd(obj);
@@ -286,10 +285,9 @@ EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
  */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
 	DAT_RETURN ret;
 
-	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!obj)
 		return KDAPL_ERROR(INVALID_HANDLE);
 	if (evd_min_qlen <= 0 || evd_min_qlen > obj->ia->attr.max_evd_qlen) {

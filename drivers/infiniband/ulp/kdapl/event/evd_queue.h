@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The event queue and its CQs, as shared by the files of event/: queuing and delivery
- * (evd_queue.c), policy (evd_policy.c), the work item (evd_work.c), polls (polled_cq.c), and what
- * evd.c calls of them. No other file includes it. The inline functions run under evd->lock.
+ * (evd_queue.c), policy (evd_policy.c), the work item (evd_work.c), polls (evd_poll.c,
+ * polled_cq.c), and what evd.c calls of them. No other file includes it. The inline functions run
+ * under evd->lock.
  */
 #ifndef _KDAPL_EVD_QUEUE_H_
 #define _KDAPL_EVD_QUEUE_H_

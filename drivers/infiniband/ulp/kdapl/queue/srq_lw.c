@@ -200,10 +200,9 @@ static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
  */
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	DAT_RETURN ret;
 
-	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (!obj)
 		return KDAPL_BAD_HANDLE(SRQ);
 	ret = kdapl_srq_set_lw(to_kdapl_srq(obj), low_watermark);

@@ -222,10 +222,9 @@ static DAT_RETURN kdapl_srq_resize(struct kdapl_srq *srq, DAT_COUNT size)
  */
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	DAT_RETURN ret;
 
-	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (!obj)
 		return KDAPL_BAD_HANDLE(SRQ);
 	ret = kdapl_srq_resize(to_kdapl_srq(obj), srq_max_recv_dto);
