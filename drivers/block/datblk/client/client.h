@@ -56,22 +56,26 @@ struct datblk_kept {
 	spinlock_t lock;		/* guards the following; bottom halves off */
 	u64 tail;			/* of the oldest write */
 	u64 head;			/* after the latest write */
+	u64 fua;			/* of the latest write with FUA; or less than tail */
 	u64 dropped;			/* after the latest write that found no room, or 0 */
 };
 
-/* In the ring, before the data of a write. Zeroes have no data */
+/* In the ring, before the data of a write. Zeroes, and writes with FUA, have no data */
 struct datblk_kept_write {
 	u64 sector;
+	u64 fua;			/* position of the last write with FUA before this one */
 	u32 length;
 	u8 op;				/* DATBLK_OP_WRITE or DATBLK_OP_ZEROES */
-	u8 flags;			/* DATBLK_NOUNMAP or 0 */
+	u8 flags;			/* DATBLK_NOUNMAP, DATBLK_FUA */
 	u16 reserved;
 };
 
 /* Reads the ring, while no write is added or released */
 struct datblk_kept_cursor {
-	struct datblk_kept_write write;	/* the current one, as far as it has not been read */
-	u64 data;			/* position of its data */
+	struct datblk_kept_write write;	/* part of the current one that can be read now */
+	u32 rest;			/* bytes of it after that part */
+	u64 at;				/* its position */
+	u64 data;			/* position of the data of the part */
 	u64 next;			/* position of the next write */
 	u64 end;
 };

@@ -11,9 +11,6 @@
 #include <linux/vmalloc.h>
 #include "client.h"
 
-/* So that a write in the ring never wraps around, except its data */
-static_assert(sizeof(struct datblk_kept_write) == 16);
-
 /**
  * datblk_kept_alloc - allocate the memory for the writes of a disk
  * @kept: zeroes
@@ -53,11 +50,11 @@ static void datblk_kept_copy(const struct datblk_kept *kept, u64 at, void *data,
 
 static u32 datblk_kept_data(const struct datblk_kept_write *write)
 {
-	return write->op == DATBLK_OP_WRITE ? write->length : 0;
+	return write->op == DATBLK_OP_WRITE && !(write->flags & DATBLK_FUA) ? write->length : 0;
 }
 
 /* The lock of kept is held, and there is room */
-static void datblk_kept_append(struct datblk_kept *kept, const struct datblk_kept_write *write,
+static void datblk_kept_append(struct datblk_kept *kept, struct datblk_kept_write *write,
 			       struct request *rq)
 {
 	u64 at = kept->head + sizeof(*write);
@@ -65,6 +62,9 @@ static void datblk_kept_append(struct datblk_kept *kept, const struct datblk_kep
 	struct bio_vec bv;
 	void *from;
 
+	write->fua = kept->fua;
+	if (write->flags & DATBLK_FUA)
+		kept->fua = kept->head;
 	datblk_kept_copy(kept, kept->head, (void *)write, sizeof(*write), true);
 	kept->head = at + datblk_kept_data(write);
 	if (!datblk_kept_data(write))
@@ -84,8 +84,8 @@ static void datblk_kept_append(struct datblk_kept *kept, const struct datblk_kep
  * @rq:   the request of the write, which has not been completed
  *
  * If the ring has no room, all writes in it are dropped: what is missing could not be repeated in
- * its place. A write with FUA cannot be lost, but is kept if an earlier write is: that one must
- * not overwrite it when it is repeated.
+ * its place. A write with FUA cannot be lost. If an earlier write is kept, so is the place of the
+ * one with FUA on the device, which must not be overwritten when the earlier one is repeated.
  *
  * Context: any except hard interrupt.
  */
@@ -95,7 +95,7 @@ void datblk_kept_add(struct datblk_kept *kept, const struct datblk_command *c, s
 		.sector = c->sector,
 		.length = c->length,
 		.op = c->op,
-		.flags = c->flags & DATBLK_NOUNMAP,
+		.flags = c->flags & (DATBLK_NOUNMAP | DATBLK_FUA),
 	};
 	u64 bytes = sizeof(write) + datblk_kept_data(&write);
 
@@ -178,23 +178,66 @@ bool datblk_kept_begin(struct datblk_kept *kept, struct datblk_kept_cursor *curs
 	return kept->ring && !kept->dropped;
 }
 
+static void datblk_kept_load(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor)
+{
+	struct datblk_kept_write *write = &cursor->write;
+
+	cursor->at = cursor->next;
+	datblk_kept_copy(kept, cursor->at, write, sizeof(*write), false);
+	cursor->data = cursor->at + sizeof(*write);
+	cursor->next = cursor->data + datblk_kept_data(write);
+	/* The server has it on stable storage */
+	if (write->flags & DATBLK_FUA)
+		write->length = 0;
+}
+
+/*
+ * Narrows the current write down to its first part that no later write with FUA covers. The search
+ * begins with the latest of these.
+ */
+static void datblk_kept_narrow(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor)
+{
+	struct datblk_kept_write *write = &cursor->write, fua;
+	u64 start = write->sector, end = start + write->length / DATBLK_SECTOR, to, at;
+	u32 skipped;
+
+	for (at = kept->fua; at > cursor->at; at = fua.fua) {
+		datblk_kept_copy(kept, at, &fua, sizeof(fua), false);
+		to = fua.sector + fua.length / DATBLK_SECTOR;
+		if (fua.sector > start)
+			end = min(end, fua.sector);
+		else if (to > start)
+			start = min(end, to);
+	}
+	skipped = (start - write->sector) * DATBLK_SECTOR;
+	cursor->rest = write->length - skipped - (end - start) * DATBLK_SECTOR;
+	cursor->data += skipped;
+	write->sector = start;
+	write->length = (end - start) * DATBLK_SECTOR;
+}
+
 /**
  * datblk_kept_next - have @cursor->write describe what is to be read next
  * @kept:   writes of the disk
  * @cursor: place in the ring
+ *
+ * Writes with FUA, and what they have overwritten, are left out. So the device never goes back
+ * behind what the server has on stable storage, even if nothing else is read.
  *
  * Context: as for datblk_kept_begin().
  * Return: false at the end.
  */
 bool datblk_kept_next(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor)
 {
-	if (cursor->write.length)
-		return true;
-	if (cursor->next == cursor->end)
-		return false;
-	datblk_kept_copy(kept, cursor->next, &cursor->write, sizeof(cursor->write), false);
-	cursor->data = cursor->next + sizeof(cursor->write);
-	cursor->next = cursor->data + datblk_kept_data(&cursor->write);
+	while (!cursor->write.length) {
+		if (cursor->rest)
+			swap(cursor->write.length, cursor->rest);
+		else if (cursor->next != cursor->end)
+			datblk_kept_load(kept, cursor);
+		else
+			return false;
+		datblk_kept_narrow(kept, cursor);
+	}
 	return true;
 }
 

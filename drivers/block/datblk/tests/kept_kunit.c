@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite datblk_kept: which writes the client keeps, and in which order it reads them again. A model
- * of the device has the data.
+ * Suite datblk_kept: which writes the client keeps, and which parts of them it repeats in which
+ * order. A model of the device has the data.
  */
 #include <kunit/test.h>
+#include <linux/prandom.h>
 #include <linux/vmalloc.h>
 #include "client/client.h"
 
@@ -16,7 +17,9 @@ struct fixture {
 	struct request rq;
 	u8 *data;			/* of a write */
 	u8 part[2 * DATBLK_SECTOR];	/* that is read back */
-	u8 lost[SECTORS];		/* first byte of each sector after the loss */
+	/* First byte of each sector: on the device, which has lost what it could; last written */
+	u8 device[SECTORS], latest[SECTORS];
+	u64 legal[SECTORS];		/* values from the last stable one on, as bits */
 };
 
 static int fixture_init(struct kunit *test)
@@ -38,6 +41,19 @@ static void fixture_exit(struct kunit *test)
 	free_page((unsigned long)f->data);
 }
 
+/* A model of what the device may have: a stable value, or one that was written after it */
+static void model(struct fixture *f, u64 sector, u32 sectors, u8 value, bool stable)
+{
+	for (; sectors--; sector++) {
+		f->latest[sector] = value;
+		f->legal[sector] |= BIT_ULL(value % 64);
+		if (stable) {
+			f->device[sector] = value;
+			f->legal[sector] = BIT_ULL(value % 64);
+		}
+	}
+}
+
 /* The server has answered a write of this value */
 static void answered(struct fixture *f, u8 op, u8 flags, u64 sector, u32 sectors, u8 value)
 {
@@ -53,6 +69,7 @@ static void answered(struct fixture *f, u8 op, u8 flags, u64 sector, u32 sectors
 	__bio_add_page(&f->bio, virt_to_page(f->data), c.length, 0);
 	f->rq.bio = &f->bio;
 	datblk_kept_add(&f->kept, &c, &f->rq);
+	model(f, sector, sectors, op == DATBLK_OP_ZEROES ? 0 : value, flags & DATBLK_FUA);
 }
 
 static void written(struct fixture *f, u64 sector, u32 sectors, u8 value)
@@ -60,21 +77,31 @@ static void written(struct fixture *f, u64 sector, u32 sectors, u8 value)
 	answered(f, DATBLK_OP_WRITE, 0, sector, sectors, value);
 }
 
-/* Repeats all writes, two sectors at a time. Returns whether none is missing */
+/* Repeats two sectors, or one. Returns false at the end */
+static bool repeat_part(struct fixture *f, struct datblk_kept_cursor *cursor)
+{
+	u64 sector;
+	u32 length;
+
+	if (!datblk_kept_next(&f->kept, cursor))
+		return false;
+	sector = cursor->write.sector;
+	length = min_t(u32, cursor->write.length, sizeof(f->part));
+	datblk_kept_read(&f->kept, cursor, f->part, length);
+	f->device[sector] = f->part[0];
+	if (length == sizeof(f->part))
+		f->device[sector + 1] = f->part[DATBLK_SECTOR];
+	return true;
+}
+
+/* Repeats all writes. Returns whether none is missing */
 static bool repeat(struct fixture *f)
 {
 	struct datblk_kept_cursor cursor;
 	bool complete = datblk_kept_begin(&f->kept, &cursor);
 
-	while (datblk_kept_next(&f->kept, &cursor)) {
-		u64 sector = cursor.write.sector;
-		u32 length = min_t(u32, cursor.write.length, sizeof(f->part));
-
-		datblk_kept_read(&f->kept, &cursor, f->part, length);
-		f->lost[sector] = f->part[0];
-		if (length == sizeof(f->part))
-			f->lost[sector + 1] = f->part[DATBLK_SECTOR];
-	}
+	while (repeat_part(f, &cursor))
+		;
 	return complete;
 }
 
@@ -82,7 +109,7 @@ static bool repeat(struct fixture *f)
 	do {									\
 		const u8 want[SECTORS] = { __VA_ARGS__ };			\
 										\
-		KUNIT_EXPECT_MEMEQ(test, (f)->lost, want, sizeof(want));	\
+		KUNIT_EXPECT_MEMEQ(test, (f)->device, want, sizeof(want));	\
 	} while (0)
 
 static void later_write_wins(struct kunit *test)
@@ -140,7 +167,7 @@ static void flushes_in_any_order(struct kunit *test)
 	EXPECT_DEVICE(test, f, 0, 0, 3);
 }
 
-/* It is stable, but an earlier write that is repeated must not overwrite it */
+/* It is stable, an earlier write that is repeated does not overwrite it, and it needs little room */
 static void fua_after_a_write(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -149,8 +176,95 @@ static void fua_after_a_write(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, f->kept.head, 0, "nothing could overwrite it");
 	written(f, 0, 2, 1);
 	answered(f, DATBLK_OP_WRITE, DATBLK_FUA, 1, 1, 2);
+	KUNIT_EXPECT_EQ(test, f->kept.head - f->kept.tail,
+			2 * DATBLK_SECTOR + 2 * sizeof(struct datblk_kept_write));
 	KUNIT_EXPECT_TRUE(test, repeat(f));
-	EXPECT_DEVICE(test, f, 1, 2);
+	EXPECT_DEVICE(test, f, 1, 2, 0, 7);
+}
+
+/* A write of zeroes becomes pieces around what is stable */
+static void fua_after_zeroes(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	written(f, 0, 7, 1);
+	answered(f, DATBLK_OP_ZEROES, 0, 0, 7, 0);
+	answered(f, DATBLK_OP_WRITE, DATBLK_FUA, 0, 1, 3);
+	answered(f, DATBLK_OP_WRITE, DATBLK_FUA, 4, 2, 4);
+	answered(f, DATBLK_OP_WRITE, DATBLK_FUA, 2, 3, 5);
+	written(f, 4, 1, 6);
+	f->device[6] = 9;
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 3, 0, 5, 5, 6, 4, 0);
+}
+
+/* Does the device have nothing that is older than the last stable value of a sector? */
+static bool sound(const struct fixture *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < SECTORS; i++)
+		if (!(f->legal[i] & BIT_ULL(f->device[i])))
+			return false;
+	return true;
+}
+
+/* All is stable now */
+static void settle(struct fixture *f)
+{
+	unsigned int i;
+
+	for (i = 0; i < SECTORS; i++)
+		model(f, i, 1, f->latest[i], true);
+}
+
+/* Some writes and flushes, with a new value for each. The ring has room for all */
+static void script(struct fixture *f, struct rnd_state *rnd)
+{
+	unsigned int value;
+
+	for (value = 1; value <= 10; value++) {
+		u32 dice = prandom_u32_state(rnd);
+		u8 op = dice & 3 ? DATBLK_OP_WRITE : DATBLK_OP_ZEROES;
+		u8 flags = dice & 12 ? 0 : DATBLK_FUA;
+		u32 sectors = 1 + (dice >> 8) % 3;
+
+		answered(f, op, flags, (dice >> 16) % (SECTORS - 2), sectors, value);
+		if (dice & 0xf0)
+			continue;
+		datblk_kept_flushed(&f->kept, datblk_kept_flushing(&f->kept));
+		settle(f);
+	}
+}
+
+/*
+ * What a flush or FUA has acknowledged stays, wherever the repeat is cut. A repeat that is not cut
+ * leaves the last value of each sector.
+ */
+static void cut_anywhere(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned int round, parts, done;
+	u8 before[SECTORS];
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, 1);
+	for (round = 0; round < 500; round++) {
+		struct datblk_kept_cursor cursor;
+
+		script(f, &rnd);
+		memcpy(before, f->device, sizeof(before));
+		for (parts = 0, done = 0; done == parts; parts++) {
+			memcpy(f->device, before, sizeof(before));
+			KUNIT_ASSERT_TRUE(test, datblk_kept_begin(&f->kept, &cursor));
+			for (done = 0; done <= parts && repeat_part(f, &cursor); done++)
+				;
+			KUNIT_ASSERT_TRUE_MSG(test, sound(f), "round %u, part %u", round, done);
+		}
+		KUNIT_ASSERT_MEMEQ(test, f->device, f->latest, sizeof(f->latest));
+		datblk_kept_forget(&f->kept);
+		settle(f);
+	}
 }
 
 /* Without room the loss cannot be repaired, until a flush covers what is missing */
@@ -173,7 +287,7 @@ static void overflow(struct kunit *test)
 	before = datblk_kept_flushing(&f->kept);
 	written(f, 3, 1, 3);
 	datblk_kept_flushed(&f->kept, before);
-	memset(f->lost, 0, sizeof(f->lost));
+	memset(f->device, 0, sizeof(f->device));
 	KUNIT_EXPECT_TRUE(test, repeat(f));
 	EXPECT_DEVICE(test, f, 0, 0, 0, 3);
 }
@@ -227,6 +341,8 @@ static struct kunit_case kept_cases[] = {
 	KUNIT_CASE(flush_releases),
 	KUNIT_CASE(flushes_in_any_order),
 	KUNIT_CASE(fua_after_a_write),
+	KUNIT_CASE(fua_after_zeroes),
+	KUNIT_CASE(cut_anywhere),
 	KUNIT_CASE(overflow),
 	KUNIT_CASE(forget),
 	KUNIT_CASE(ring_wraps),
