@@ -5,8 +5,6 @@
  */
 #include "client.h"
 
-/* A request is issued again this many times, and then fails */
-#define RETRIES		5
 /* Half the time until a request is issued again that the server could not execute; it doubles */
 #define RETRY_MS	50
 
@@ -289,7 +287,7 @@ static void datblk_complete_rq(struct request *rq)
 	bool retry = pdu->lost || pdu->retry;
 
 	pdu->retries += pdu->retry && !pdu->lost;
-	if (!retry || pdu->retries > RETRIES) {
+	if (!retry || pdu->retries > DATBLK_RETRIES) {
 		/* A flush must not be repeated on another path: it may be the one that failed */
 		blk_mq_end_request(rq, pdu->lost && !datblk_wants_stable(pdu) ?
 				       BLK_STS_TRANSPORT : pdu->status);

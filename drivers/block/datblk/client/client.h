@@ -26,6 +26,9 @@
 #undef pr_fmt
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
 
+/* A request, or a batch of repeated writes, is issued again this many times, and then fails */
+#define DATBLK_RETRIES	5
+
 /* Private data of an accept or a reject: the rest of a longer one has no meaning */
 #define DATBLK_PRIVATE_ROOM	sizeof(struct datblk_welcome)
 
@@ -118,6 +121,7 @@ struct datblk_disk {
 	struct datblk_kept kept;
 	struct datblk_pdu *repeats;	/* one for each tag of a queue, if writes are kept */
 	wait_queue_head_t repeated;	/* woken when all are answered, or never will be */
+	u64 repeated_to;		/* position that a repeat has reached; as quiesced */
 	DAT_IA_HANDLE ia;
 	bool open;			/* the session exists */
 	bool quiesced;			/* by the session's owner */
@@ -243,6 +247,8 @@ bool datblk_kept_begin(struct datblk_kept *kept, struct datblk_kept_cursor *curs
 bool datblk_kept_next(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor);
 void datblk_kept_read(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor, void *to,
 		      u32 length);
+int datblk_resubmit_all(struct datblk_disk *disk, struct datblk_kept_cursor *cursor,
+			int (*batch)(struct datblk_disk *disk, struct datblk_kept_cursor *cursor));
 int datblk_resubmit_alloc(struct datblk_disk *disk);
 int datblk_resubmit(struct datblk_disk *disk);
 

@@ -317,7 +317,6 @@ void datblk_disk_remove(struct datblk_disk *disk)
 {
 	WRITE_ONCE(disk->deadline, jiffies + REMOVAL);
 	WRITE_ONCE(disk->deleting, true);
-	wake_up(&disk->repeated);
 	/* Without a connection, let requests fail now */
 	if (READ_ONCE(disk->state) != DATBLK_LIVE)
 		mod_delayed_work(datblk_wq, &disk->recover, 0);

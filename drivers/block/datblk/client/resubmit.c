@@ -7,9 +7,13 @@
  * the session repeats them, in process context, while the disk has no request in flight.
  */
 #include <linux/atomic.h>
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "client.h"
+
+/* Time until a batch is sent again that the server could not execute just now */
+#define RETRY_MS	50
 
 /**
  * datblk_kept_alloc - allocate the memory for the writes of a disk
@@ -331,15 +335,16 @@ static bool datblk_resubmit_wait(struct datblk_disk *disk)
 
 	while (!wait_event_timeout(disk->repeated,
 				   !atomic_read_acquire(&queue->repeating) ||
-				   READ_ONCE(disk->lost) || READ_ONCE(disk->deleting),
+				   READ_ONCE(disk->lost) || datblk_disk_removal_expired(disk),
 				   READ_ONCE(disk->gendisk->queue->rq_timeout)))
 		datblk_queue_heartbeat(queue);
 	return !atomic_read_acquire(&queue->repeating);
 }
 
 /*
- * Sends a number of writes, at least one, and waits for the answers. Returns 0; -EIO if the server
- * has failed one; another error if the session cannot be used.
+ * Sends a number of writes, at least one, and waits for the answers. Returns 0; -EAGAIN if the
+ * server could not execute one just now; -EIO if it has failed one; another error if the session
+ * cannot be used.
  */
 static int datblk_resubmit_batch(struct datblk_disk *disk, struct datblk_kept_cursor *cursor)
 {
@@ -366,11 +371,51 @@ static int datblk_resubmit_batch(struct datblk_disk *disk, struct datblk_kept_cu
 }
 
 /**
+ * datblk_resubmit_all - repeat all writes that are kept
+ * @disk:   the disk
+ * @cursor: from datblk_kept_begin()
+ * @batch:  datblk_resubmit_batch(); a test has another one
+ *
+ * After a write that the server has failed, the others are repeated all the same. The time-outs of
+ * the disk restart when a repeat gets further than any before. So they expire if each repeat ends
+ * at the same write.
+ *
+ * Context: process.
+ * Return: 0; -EIO if the server has failed a write; another error: the session cannot be used.
+ */
+int datblk_resubmit_all(struct datblk_disk *disk, struct datblk_kept_cursor *cursor,
+			int (*batch)(struct datblk_disk *disk, struct datblk_kept_cursor *cursor))
+{
+	unsigned int retries = 0;
+	int failed = 0, err;
+
+	while (datblk_kept_next(&disk->kept, cursor)) {
+		struct datblk_kept_cursor begin = *cursor;
+
+		err = batch(disk, cursor);
+		if (err == -EAGAIN && retries++ < DATBLK_RETRIES) {
+			msleep(RETRY_MS);
+			*cursor = begin;
+			continue;
+		}
+		if (err && err != -EIO)
+			return err;
+		failed = err ?: failed;
+		retries = 0;
+		if (cursor->next > disk->repeated_to) {
+			disk->repeated_to = cursor->next;
+			disk->since = jiffies;
+		}
+	}
+	return failed;
+}
+
+/**
  * datblk_resubmit - repeat the writes that the server may have lost
  * @disk: a disk with a session that no request uses yet
  *
- * The writes stay in the ring, because they are not flushed. If not all were kept, or the server
- * fails one, nothing happens: datblk_writes_session() will report the loss.
+ * The writes stay in the ring, because they are not flushed. If not all were kept, none is
+ * repeated. Then, and if the server has failed one, datblk_writes_session() will report the loss.
  *
  * Context: process.
  * Return: 0 or a negative error code: the session cannot be used, and disk->reason says why.
@@ -378,13 +423,12 @@ static int datblk_resubmit_batch(struct datblk_disk *disk, struct datblk_kept_cu
 int datblk_resubmit(struct datblk_disk *disk)
 {
 	struct datblk_kept_cursor cursor;
-	int err = 0;
+	int err;
 
 	if (!datblk_writes_at_risk(&disk->writes, disk->geo.instance) ||
 	    !datblk_kept_begin(&disk->kept, &cursor))
 		return 0;
-	while (!err && datblk_kept_next(&disk->kept, &cursor))
-		err = datblk_resubmit_batch(disk, &cursor);
+	err = datblk_resubmit_all(disk, &cursor, datblk_resubmit_batch);
 	if (!err) {
 		datblk_writes_repeated(&disk->writes, disk->geo.instance);
 		pr_info("datblk%d: repeated writes that %s may have lost\n", disk->id,

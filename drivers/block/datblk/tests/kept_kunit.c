@@ -12,6 +12,10 @@
 
 struct fixture {
 	struct datblk_kept kept;
+	struct datblk_disk disk;	/* for datblk_resubmit_all(): has a copy of kept */
+	int error;			/* of the batches from the n-th on, and how many have it */
+	unsigned int nth, bad;
+	unsigned int batches;		/* number so far */
 	struct bio bio;
 	struct bio_vec bv;
 	struct request rq;
@@ -167,7 +171,7 @@ static void flushes_in_any_order(struct kunit *test)
 	EXPECT_DEVICE(test, f, 0, 0, 3);
 }
 
-/* It is stable, an earlier write that is repeated does not overwrite it, and it needs little room */
+/* It is stable, an earlier write that is repeated does not overwrite it, and it has no data */
 static void fua_after_a_write(struct kunit *test)
 {
 	struct fixture *f = test->priv;
@@ -320,6 +324,92 @@ static void ring_wraps(struct kunit *test)
 	EXPECT_DEVICE(test, f, 0, 0, 0, 227, 228, 229, 230, 231, 231, 231, 231, 231, 231);
 }
 
+/* A batch of at most two sectors */
+static int batch(struct datblk_disk *disk, struct datblk_kept_cursor *cursor)
+{
+	struct fixture *f = container_of(disk, struct fixture, disk);
+	unsigned int number = f->batches++;
+	u8 device[SECTORS];
+
+	memcpy(device, f->device, sizeof(device));
+	repeat_part(f, cursor);
+	if (number < f->nth || number >= f->nth + f->bad)
+		return 0;
+	memcpy(f->device, device, sizeof(device));
+	return f->error;
+}
+
+/* Four writes of a sector are repeated. From the n-th batch on, this number of batches fails */
+static int resubmit(struct fixture *f, unsigned int nth, unsigned int bad, int error)
+{
+	struct datblk_kept_cursor cursor;
+	int i;
+
+	for (i = 0; i < 4 && f->kept.head < 4 * DATBLK_SECTOR; i++)
+		written(f, i, 1, i + 1);
+	f->batches = 0;
+	f->nth = nth;
+	f->bad = bad;
+	f->error = error;
+	/* Long ago */
+	f->disk.since = jiffies - 1000 * HZ;
+	f->disk.kept = f->kept;
+	datblk_kept_begin(&f->kept, &cursor);
+	return datblk_resubmit_all(&f->disk, &cursor, batch);
+}
+
+static bool restarted(const struct fixture *f)
+{
+	return time_before(jiffies, f->disk.since + 500 * HZ);
+}
+
+/* The loss of one write is reported, and the others are saved */
+static void a_write_fails(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, resubmit(f, 1, 1, -EIO), -EIO);
+	KUNIT_EXPECT_EQ(test, f->batches, 4);
+	EXPECT_DEVICE(test, f, 1, 0, 3, 4);
+}
+
+/* The batch that the server could not execute is sent again, and not those before it */
+static void a_batch_is_retried(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	unsigned long begin = jiffies;
+
+	KUNIT_EXPECT_EQ(test, resubmit(f, 1, 2, -EAGAIN), 0);
+	KUNIT_EXPECT_EQ(test, f->batches, 6);
+	KUNIT_EXPECT_TRUE(test, time_after_eq(jiffies, begin + msecs_to_jiffies(100)));
+	EXPECT_DEVICE(test, f, 1, 2, 3, 4);
+}
+
+static void a_batch_is_retried_five_times(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, resubmit(f, 1, 6, -EAGAIN), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, f->batches, 7);
+	KUNIT_EXPECT_TRUE_MSG(test, restarted(f), "one batch was completed");
+	EXPECT_DEVICE(test, f, 1);
+}
+
+/* A repeat that gets further than any before shows that the server works */
+static void progress_restarts_time_outs(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	KUNIT_EXPECT_EQ(test, resubmit(f, 0, 1, -ENOTCONN), -ENOTCONN);
+	KUNIT_EXPECT_FALSE_MSG(test, restarted(f), "no batch was completed");
+	KUNIT_EXPECT_EQ(test, resubmit(f, 2, 1, -ENOTCONN), -ENOTCONN);
+	KUNIT_EXPECT_TRUE(test, restarted(f));
+	resubmit(f, 2, 1, -ENOTCONN);
+	KUNIT_EXPECT_FALSE_MSG(test, restarted(f), "it ended at the same write");
+	resubmit(f, 3, 1, -ENOTCONN);
+	KUNIT_EXPECT_TRUE(test, restarted(f));
+}
+
 static void off(struct kunit *test)
 {
 	struct datblk_kept_cursor cursor;
@@ -346,6 +436,10 @@ static struct kunit_case kept_cases[] = {
 	KUNIT_CASE(overflow),
 	KUNIT_CASE(forget),
 	KUNIT_CASE(ring_wraps),
+	KUNIT_CASE(a_write_fails),
+	KUNIT_CASE(a_batch_is_retried),
+	KUNIT_CASE(a_batch_is_retried_five_times),
+	KUNIT_CASE(progress_restarts_time_outs),
 	KUNIT_CASE(off),
 	{}
 };
