@@ -173,15 +173,20 @@ static void datblk_queue_ping(struct datblk_queue *queue)
 	datblk_queue_send(queue);
 }
 
-/*
- * The server ends a connection that sends no command. Its queue may have none to send, so it begins
- * with a ping.
+/**
+ * datblk_queue_greet - begin a connection with a ping
+ * @queue: a queue that has just been connected
+ *
+ * The server ends a connection that sends no command, and the queue may have none to send. A
+ * time-out of a request of the session before may call datblk_queue_heartbeat() late, and have sent
+ * the ping. Context: any except hard interrupt.
  */
-static void datblk_queue_greet(struct datblk_queue *queue)
+void datblk_queue_greet(struct datblk_queue *queue)
 {
 	spin_lock_bh(&queue->lock);
 	queue->greeting = true;
-	datblk_queue_ping(queue);
+	if (!queue->pinging)
+		datblk_queue_ping(queue);
 	spin_unlock_bh(&queue->lock);
 }
 

@@ -94,10 +94,29 @@ static void refused(struct kunit *test)
 	}
 }
 
+/* A late time-out of a request of the session before comes between login and greeting */
+static void one_ping(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_pdu ping, *pdus[1] = {};
+	/* No message is free, so commands wait */
+	struct datblk_queue queue = { .disk = disk, .ping = &ping, .pdus = pdus };
+
+	spin_lock_init(&queue.lock);
+	INIT_LIST_HEAD(&queue.pending);
+	INIT_LIST_HEAD(&queue.messages);
+	datblk_queue_heartbeat(&queue);
+	datblk_queue_greet(&queue);
+	KUNIT_EXPECT_EQ(test, queue.waiting, 1);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&queue.pending));
+	KUNIT_EXPECT_TRUE(test, queue.pinging && queue.greeting);
+}
+
 static struct kunit_case client_cases[] = {
 	KUNIT_CASE(ended),
 	KUNIT_CASE(back_off_begins),
 	KUNIT_CASE(refused),
+	KUNIT_CASE(one_ping),
 	{}
 };
 
