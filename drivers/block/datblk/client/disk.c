@@ -288,6 +288,7 @@ int datblk_disk_connect(struct datblk_disk *disk)
  */
 void datblk_disk_abort(struct datblk_disk *disk)
 {
+	WRITE_ONCE(disk->deadline, jiffies);
 	WRITE_ONCE(disk->deleting, true);
 	datblk_session_lost(disk);
 	/* It may wait until it connects again, or may have looked at deleting before */

@@ -112,11 +112,26 @@ static void one_ping(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, queue.pinging && queue.greeting);
 }
 
+/* A removal leaves the server time to answer; an abort while the disk is added does not */
+static void removal_waits(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+
+	KUNIT_EXPECT_FALSE(test, datblk_disk_removal_expired(disk));
+	datblk_disk_abort(disk);
+	KUNIT_EXPECT_FALSE(test, time_before(disk->deadline + HZ, jiffies));
+	disk->deadline = jiffies + 100 * HZ;
+	KUNIT_EXPECT_FALSE(test, datblk_disk_removal_expired(disk));
+	disk->deadline = jiffies - 1;
+	KUNIT_EXPECT_TRUE(test, datblk_disk_removal_expired(disk));
+}
+
 static struct kunit_case client_cases[] = {
 	KUNIT_CASE(ended),
 	KUNIT_CASE(back_off_begins),
 	KUNIT_CASE(refused),
 	KUNIT_CASE(one_ping),
+	KUNIT_CASE(removal_waits),
 	{}
 };
 
