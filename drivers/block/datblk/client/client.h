@@ -225,6 +225,7 @@ void datblk_session_recover(struct work_struct *work);
 /* queue.c */
 int datblk_queue_open(struct datblk_queue *queue);
 void datblk_queue_free(struct datblk_queue *queue);
+unsigned int datblk_queue_vector(const struct datblk_queue *queue, unsigned int cpus);
 void datblk_queue_greet(struct datblk_queue *queue);
 void datblk_queue_heartbeat(struct datblk_queue *queue);
 void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last);

@@ -525,6 +525,22 @@ static int datblk_queue_alloc_buffers(struct datblk_queue *queue)
 				    DAT_MEM_PRIV_LOCAL_READ_FLAG);
 }
 
+/**
+ * datblk_queue_vector - the completion vector of a queue
+ * @queue: the queue
+ * @cpus:  number of CPUs
+ *
+ * A disk takes the vectors after those of the disk before it, so all CPUs take part. Context: any.
+ *
+ * Return: the vector; the adapter may not have it.
+ */
+unsigned int datblk_queue_vector(const struct datblk_queue *queue, unsigned int cpus)
+{
+	const struct datblk_disk *disk = queue->disk;
+
+	return (disk->id * disk->options.queues + queue->index) % cpus;
+}
+
 static int datblk_queue_open_ep(struct datblk_queue *queue)
 {
 	unsigned int tags = datblk_tags(&queue->disk->limits), i;
@@ -539,8 +555,7 @@ static int datblk_queue_open_ep(struct datblk_queue *queue)
 	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_queue_upcall, .instance_data = queue };
 	int err;
 
-	/* Each queue has interrupts of its own, if the adapter has so many */
-	snprintf(vector, sizeof(vector), "%u", queue->index);
+	snprintf(vector, sizeof(vector), "%u", datblk_queue_vector(queue, num_online_cpus()));
 	if (dat_pz_create(queue->disk->ia, &queue->pz) ||
 	    dat_evd_kcreate(queue->disk->ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &object,
 			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &queue->evd))

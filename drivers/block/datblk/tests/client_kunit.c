@@ -126,12 +126,28 @@ static void removal_waits(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, datblk_disk_removal_expired(disk));
 }
 
+/* Disks with two queues each, on six CPUs */
+static void vectors(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+	unsigned int number;
+
+	disk->options.queues = 2;
+	for (number = 0; number < 12; number++) {
+		struct datblk_queue queue = { .disk = disk, .index = number % 2 };
+
+		disk->id = number / 2;
+		KUNIT_EXPECT_EQ(test, datblk_queue_vector(&queue, 6), number % 6);
+	}
+}
+
 static struct kunit_case client_cases[] = {
 	KUNIT_CASE(ended),
 	KUNIT_CASE(back_off_begins),
 	KUNIT_CASE(refused),
 	KUNIT_CASE(one_ping),
 	KUNIT_CASE(removal_waits),
+	KUNIT_CASE(vectors),
 	{}
 };
 
