@@ -5,16 +5,67 @@
 tests/selftests/datblkctl.sh runs it with the kernel.
 """
 
+import contextlib
+import errno
+import importlib.machinery
+import importlib.util
+import io
 import json
 import os
-import subprocess
+import shutil
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
+import uuid
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PATH_UUID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+
+
+class Kernel:
+    """What the kernel does when datblkctl writes an attribute. A node of a device is a file with
+    the text "block MAJOR:MINOR"."""
+
+    def __init__(self, tool):
+        self.order = []
+        self.errors = {}
+        self.states = []
+        self.enable = None
+        self.save_record = tool.save_record
+        tool.put = self.put
+        tool.device_number = self.device_number
+        tool.save_record = self.saved
+        tool.time.sleep = self.sleep
+
+    def put(self, path, value):
+        self.order.append(f"{path.name}={value}")
+        if path.name == "enable":
+            self.enable = path
+        error = self.errors.get(path.name)
+        if not error or error == errno.EINPROGRESS:
+            path.write_text(f"{self.states.pop(0) if error else value}\n")
+        if error:
+            raise OSError(error, os.strerror(error))
+        if path.name == "path":
+            (path.parent / "uuid").write_text(f"{uuid.uuid4()}\n")
+
+    def saved(self, name, text):
+        self.order.append("saved" if text else "forgotten")
+        self.save_record(name, text)
+
+    def sleep(self, _seconds):
+        if self.states:
+            self.enable.write_text(f"{self.states.pop(0)}\n")
+
+    @staticmethod
+    def device_number(path):
+        if path.is_dir():
+            return None
+        word, _, number = path.read_bytes()[:64].decode(errors="replace").partition(" ")
+        return number.strip() if word == "block" else None
 
 
 class Case(unittest.TestCase):
@@ -26,6 +77,13 @@ class Case(unittest.TestCase):
             (self.root / "sys/kernel/config/datblk" / name).mkdir(parents=True)
         self.write("dev/datblk-control", "")
         self.rdma_port("rxe0", 1, "ACTIVE")
+        loader = importlib.machinery.SourceFileLoader("datblkctl", str(HERE / "datblkctl"))
+        self.tool = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("datblkctl", loader))
+        with unittest.mock.patch.dict(os.environ, DATBLK_ROOT=str(self.root)):
+            loader.exec_module(self.tool)
+        self.tool.time = unittest.mock.Mock(wraps=self.tool.time)
+        self.kernel = Kernel(self.tool)
 
     def write(self, name, text):
         path = self.root / name
@@ -50,11 +108,18 @@ class Case(unittest.TestCase):
         self.write(f"sys/block/{name}/stat", " ".join("1" * 17) + "\n")
 
     def run_it(self, *args, status=0):
-        done = subprocess.run([sys.executable, "-B", HERE / "datblkctl", *args],
-                              env=os.environ | {"DATBLK_ROOT": str(self.root)},
-                              capture_output=True, text=True, check=False)
-        self.assertEqual((done.returncode, done.stderr if not status else ""), (status, ""))
-        return done.stdout if not status else done.stderr
+        out, err = io.StringIO(), io.StringIO()
+        # A directory of configfs is removed with its attributes
+        with unittest.mock.patch.object(Path, "rmdir", shutil.rmtree), \
+             unittest.mock.patch.object(sys, "argv", ["datblkctl", *args]), \
+             contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                done = self.tool.main()
+            except SystemExit as left:
+                done = left.code
+        self.assertEqual(done, status, err.getvalue())
+        self.errors = err.getvalue()
+        return self.errors if status else out.getvalue()
 
 
 class Client(Case):
@@ -117,6 +182,37 @@ class Server(Case):
     def attribute(self, name):
         return self.read(f"{self.DEVICE}/{name}").strip()
 
+    def setUp(self):
+        super().setUp()
+        self.device("sdb", "8:16", wwid="naa.1")
+
+    def device(self, name, number, parent="", **attributes):
+        """A block device, with attributes of sysfs."""
+        self.write(f"dev/{name}", f"block {number}\n")
+        folder = f"sys/devices/{parent or name}" + (f"/{name}" if parent else "")
+        (self.root / folder).mkdir(parents=True, exist_ok=True)
+        for key, value in attributes.items():
+            self.write(f"{folder}/{key.replace('__', '/')}", f"{value}\n")
+        link = self.root / "sys/dev/block" / number
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(self.root / folder)
+
+    def link(self, name, device):
+        path = self.root / "dev/disk" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.symlink_to(self.root / "dev" / device)
+
+    def restart(self):
+        """Configfs is empty when a machine starts."""
+        shutil.rmtree(self.root / self.DEVICE)
+
+    def export(self, path, *args, status=0):
+        """Returns the UUID of the export, or what the tool says."""
+        said = self.run_it("export", "data", path, *args, status=status)
+        return said if status else self.attribute("uuid")
+
     def test_export(self):
         self.run_it("export", "data", "/dev/sdb", "--read-only", "--client", "10.0.0.2",
                     "--client", "fe80::1", "--uuid", PATH_UUID)
@@ -124,14 +220,159 @@ class Server(Case):
                           ("path", "read_only", "clients", "uuid", "enable")],
                          ["/dev/sdb", "1", "10.0.0.2 fe80::1", PATH_UUID, "1"])
 
-    def test_the_uuid_belongs_to_a_path(self):
-        self.run_it("export", "data", "/dev/sdb", "--uuid", PATH_UUID)
-        (self.root / self.DEVICE / "uuid").unlink()
-        self.run_it("export", "data", "/dev/sdb")
-        self.assertEqual(self.attribute("uuid"), PATH_UUID)
-        (self.root / self.DEVICE / "uuid").unlink()
-        self.run_it("export", "data", "/dev/sdc")
-        self.assertFalse((self.root / self.DEVICE / "uuid").exists())
+    def test_the_uuid_stays_with_the_device(self):
+        was = self.export("/dev/sdb")
+        self.restart()
+        self.device("sdc", "8:32", wwid="naa.1")
+        self.assertEqual(self.export("/dev/sdc"), was)
+
+    def test_another_device_with_the_same_path_is_refused(self):
+        was = self.export("/dev/sdb")
+        self.restart()
+        self.device("sdb", "8:16", wwid="naa.2")
+        said = self.export("/dev/sdb", status=1)
+        for text in ("naa.1", "--uuid new", f"--uuid {was}"):
+            self.assertIn(text, said)
+        self.assertFalse((self.root / self.DEVICE).exists())
+        new = self.export("/dev/sdb", "--uuid", "new")
+        self.assertNotEqual(new, was)
+        self.restart()
+        self.assertEqual(self.export("/dev/sdb"), new)
+
+    def test_a_device_without_identity_needs_a_uuid(self):
+        self.device("vda", "253:0", serial="")
+        self.assertIn("--uuid", self.export("/dev/vda", status=1))
+        self.assertEqual(self.export("/dev/vda", "--uuid", PATH_UUID), PATH_UUID)
+        self.restart()
+        self.assertIn("--uuid", self.export("/dev/vda", status=1))
+
+    def test_a_lasting_path_identifies_a_device(self):
+        self.device("dm-0", "254:0", dm__uuid="")
+        self.link("by-label/data", "dm-0")
+        was = self.export("/dev/disk/by-label/data")
+        self.restart()
+        self.assertEqual(self.export("/dev/disk/by-label/data"), was)
+        self.restart()
+        self.link("by-path/pci-0", "dm-0")
+        self.assertIn("--uuid", self.export("/dev/disk/by-path/pci-0", status=1))
+
+    def test_a_link_of_udev_identifies_a_device(self):
+        self.device("md0", "9:0")
+        self.link("by-id/md-name-host:0", "md0")
+        self.assertIn("--uuid", self.export("/dev/md0", status=1))
+        self.link("by-id/md-uuid-1", "md0")
+        was = self.export("/dev/md0")
+        self.restart()
+        self.assertEqual(self.export("/dev/md0"), was)
+        self.restart()
+        (self.root / "dev/disk/by-id/md-uuid-1").unlink()
+        self.link("by-id/md-uuid-2", "md0")
+        self.assertIn("md-uuid-1", self.export("/dev/md0", status=1))
+
+    def test_a_partition_is_known_by_its_disk_and_uuid(self):
+        self.device("sdb1", "8:17", "sdb", partition=1)
+        self.device("sdb2", "8:18", "sdb", partition=2)
+        self.link("by-partuuid/p1", "sdb1")
+        was = self.export("/dev/sdb1")
+        self.restart()
+        self.assertIn("part 1", self.export("/dev/sdb2", status=1))
+        self.assertEqual(self.export("/dev/sdb1"), was)
+        self.restart()
+        (self.root / "dev/disk/by-partuuid/p1").unlink()
+        self.link("by-partuuid/p2", "sdb1")
+        self.assertIn("partuuid p1", self.export("/dev/sdb1", status=1))
+
+    def file_system(self, name):
+        """The file system of the test has this UUID, if it is on a device."""
+        number = os.stat(self.root).st_dev
+        self.write("dev/disk-of-test", f"block {os.major(number)}:{os.minor(number)}\n")
+        shutil.rmtree(self.root / "dev/disk/by-uuid", ignore_errors=True)
+        self.link(f"by-uuid/{name}", "disk-of-test")
+        self.tool.os = types.SimpleNamespace(**vars(os) | {
+            "statvfs": lambda _: types.SimpleNamespace(f_fsid=int(name, 16))})
+
+    def test_a_file_is_known_by_file_system_and_inode(self):
+        self.file_system("a1")
+        self.write("srv/one", "1" * 4096)
+        was = self.export("/srv/one")
+        self.restart()
+        os.rename(self.root / "srv/one", self.root / "srv/moved")
+        self.assertEqual(self.export("/srv/moved"), was)
+        self.restart()
+        self.write("srv/one", "2" * 4096)
+        self.assertIn("is not the device", self.export("/srv/one", status=1))
+        self.file_system("b2")
+        self.assertIn("is not the device", self.export("/srv/moved", status=1))
+
+    def test_a_file_system_without_identity(self):
+        self.file_system("0")
+        shutil.rmtree(self.root / "dev/disk/by-uuid")
+        self.write("srv/one", "1" * 4096)
+        self.assertIn("--uuid", self.export("/srv/one", status=1))
+
+    def test_only_a_missing_record_means_a_new_export(self):
+        was = self.export("/dev/sdb")
+        record = self.root / "var/lib/datblk/data"
+        self.restart()
+        text = record.read_text()
+        record.write_text("damaged")
+        self.assertIn("damaged", self.export("/dev/sdb", status=1))
+        record.unlink()
+        record.mkdir()
+        self.assertIn("directory", self.export("/dev/sdb", status=1))
+        os.rmdir(record)
+        record.write_text(text)
+        self.assertEqual(self.export("/dev/sdb"), was)
+
+    def test_the_record_is_written_first(self):
+        self.export("/dev/sdb")
+        self.assertEqual(self.kernel.order[-2:], ["saved", "enable=1"])
+
+    def test_the_record_is_undone_if_the_device_cannot_be_opened(self):
+        self.kernel.errors = {"enable": errno.EBUSY}
+        self.assertIn("in use", self.export("/dev/sdb", status=1))
+        self.assertFalse((self.root / self.DEVICE).exists())
+        self.assertFalse((self.root / "var/lib/datblk/data").exists())
+        self.kernel.errors = {}
+        was = self.export("/dev/sdb")
+        self.restart()
+        self.kernel.errors = {"enable": errno.EBUSY}
+        self.export("/dev/sdb", "--uuid", "new", status=1)
+        self.kernel.errors = {}
+        self.assertEqual(self.export("/dev/sdb"), was)
+
+    def test_export_waits_for_a_slow_device(self):
+        self.kernel.errors = {"enable": errno.EINPROGRESS}
+        self.kernel.states = ["opening", "opening", "1"]
+        self.export("/dev/sdb")
+        self.assertIn("waiting", self.errors)
+        self.assertEqual((self.attribute("enable"), self.kernel.states), ("1", []))
+
+    def test_export_says_if_a_slow_device_fails(self):
+        self.kernel.errors = {"enable": errno.EINPROGRESS}
+        self.kernel.states = ["opening", "0"]
+        self.assertIn("dmesg", self.export("/dev/sdb", status=1))
+        self.assertFalse((self.root / self.DEVICE).exists())
+
+    def test_export_once_joins_an_earlier_command(self):
+        was = self.export("/dev/sdb")
+        self.assertIn("is enabled", self.export("/dev/sdb", status=1))
+        self.assertEqual(self.export("/dev/sdb", "--once"), was)
+        self.device("sdc", "8:32", wwid="naa.3")
+        self.assertIn("is enabled", self.export("/dev/sdc", "--once", status=1))
+
+    def test_unexport_waits_for_the_end(self):
+        self.export("/dev/sdb")
+        self.kernel.errors = {"enable": errno.EINPROGRESS}
+        self.kernel.states = ["closing", "closing", "0"]
+        self.run_it("unexport", "data")
+        self.assertEqual(self.kernel.states, [])
+        self.assertFalse((self.root / self.DEVICE).exists())
+
+    def test_what_cannot_be_exported_is_named(self):
+        (self.root / "srv").mkdir()
+        self.assertIn("neither", self.export("/srv", status=1))
+        self.assertIn("No such file", self.export("/none", status=1))
 
     def test_a_path_is_absolute(self):
         self.assertIn("absolute", self.run_it("export", "data", "sdb", status=1))
