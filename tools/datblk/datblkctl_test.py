@@ -121,6 +121,18 @@ class Case(unittest.TestCase):
         self.errors = err.getvalue()
         return self.errors if status else out.getvalue()
 
+    def fail_commands(self, *numbers):
+        """The commands to the control device fail, one after the other; 0: success."""
+        numbers = list(numbers)
+        self.lines = []
+
+        def command(line):
+            self.lines.append(line)
+            if number := numbers.pop(0):
+                raise OSError(number, os.strerror(number))
+            return "datblk0"
+        self.tool.command = command
+
 
 class Client(Case):
     def test_connect_uses_the_only_active_port(self):
@@ -145,6 +157,26 @@ class Client(Case):
         self.run_it("connect", "10.0.0.2", "data", "--once")
         self.assertIn("address=10.0.0.2", self.read("dev/datblk-control"))
 
+    def test_connect_once_compares_address_port_and_name(self):
+        self.disk("datblk3", address="FE80::0:1 5000")
+        self.assertEqual(self.run_it("connect", "fe80::1", "data", "--once", "--qual", "5000"),
+                         "datblk3\n")
+        self.run_it("connect", "fe80::1", "data", "--once")
+        self.assertIn("address=fe80::1", self.read("dev/datblk-control"))
+
+    def test_connect_once_refuses_a_disk_that_has_given_up(self):
+        self.disk("datblk3", state="dead")
+        said = self.run_it("connect", "10.0.0.1", "data", "--once", status=1)
+        self.assertIn("datblkctl disconnect datblk3", said)
+        self.assertEqual(self.read("dev/datblk-control"), "")
+
+    def test_an_error_says_what_to_do(self):
+        for number, text in ((errno.EACCES, "Only root"), (errno.EINVAL, "dmesg names"),
+                             (errno.EPROTO, "same version"), (errno.EOPNOTSUPP, "io_kib"),
+                             (errno.EBUSY, "earlier connection"), (errno.EIO, "dmesg")):
+            self.fail_commands(number)
+            self.assertIn(text, self.run_it("connect", "10.0.0.1", "data", status=1))
+
     def test_a_missing_module_is_named(self):
         (self.root / "dev/datblk-control").unlink()
         self.assertIn("datblk_client", self.run_it("disconnect", "datblk0", status=1))
@@ -153,6 +185,29 @@ class Client(Case):
         self.run_it("disconnect", "/dev/datblk0", "--force")
         self.assertEqual(self.read("dev/datblk-control"), "disconnect datblk0 force")
         self.assertIn("--all", self.run_it("disconnect", status=1))
+
+    def test_disconnect_goes_on_after_an_error(self):
+        for name in ("datblk0", "datblk1", "datblk2"):
+            self.disk(name)
+        self.fail_commands(errno.EBUSY, errno.EBUSY, 0, 0)
+        said = self.run_it("disconnect", "--all", status=1)
+        self.assertEqual(self.lines, ["disconnect datblk0", "disconnect datblk0",
+                                      "disconnect datblk1", "disconnect datblk2"])
+        self.assertIn("datblk0 is in use", said)
+
+    def test_a_disk_that_udev_has_open_is_removed(self):
+        self.fail_commands(errno.EBUSY, 0)
+        self.run_it("disconnect", "datblk0")
+
+    def test_disconnect_lost_spares_disks_with_a_connection(self):
+        self.disk("datblk0")
+        self.disk("datblk1", state="recovering")
+        self.disk("datblk2", state="recovering")
+        self.fail_commands(0)
+        self.tool.time.monotonic.side_effect = [0, 1, 9]
+        self.tool.time.sleep = lambda _: self.disk("datblk2")
+        self.run_it("disconnect", "--lost", "5")
+        self.assertEqual(self.lines, ["disconnect datblk1 force"])
 
     def test_list(self):
         self.disk("datblk10", state="recovering", reason="the server does not answer")
@@ -174,6 +229,7 @@ class Client(Case):
         self.assertEqual((rows[0]["disk"], rows[0]["reads_per_s"], rows[0]["in_flight"]),
                          ("datblk0", 0.0, 1))
         self.assertIn("list", self.run_it("stat", "datblk1", status=1))
+        self.run_it("stat", "--interval", "0", status=2)
 
 
 class Server(Case):
