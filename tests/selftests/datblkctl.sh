@@ -23,7 +23,7 @@ tidy() {
 	! loaded datblk_client || rmmod datblk_client
 	! loaded datblk_server || wait_for rmmod datblk_server
 	! loaded datblk_core || rmmod datblk_core
-	umount /var/lib "$work" 2>/dev/null
+	umount "$work/files" /var/lib "$work" 2>/dev/null
 	kdapl_unload
 }
 trap tidy EXIT
@@ -62,14 +62,17 @@ connected() {
 		json exports "len(found['exports'][0]['connections']) == 1"
 }
 
-# The names that the rule of udev makes
+# names DISK: the links that the rule of udev makes for the disk, and for the file system on it
 names() {
-	local uuid
+	local fs=6ba7b810-9dad-11d1-80b4-00c04fd430c8 link
 
-	uuid=$(cat "/sys/block/$1/wwid") && mkdir -p /run/udev/rules.d &&
-		cp "$tool/60-datblk.rules" /run/udev/rules.d &&
-		udevadm test "/sys/block/$1" >$work/udev 2>&1
-	grep -q "disk/by-id/datblk-$uuid" $work/udev || { tail -n 20 $work/udev; return 1; }
+	mkdir -p /run/udev/rules.d && cp "$tool/60-datblk.rules" /run/udev/rules.d &&
+		mkfs.ext4 -q -U $fs -L files "/dev/$1" || return
+	"$KDAPL_DIR/udevadm" test "/sys/block/$1" >$work/udev 2>&1
+	for link in "by-id/datblk-$(cat "/sys/block/$1/wwid")" "by-uuid/$fs" by-label/files; do
+		grep "^DEVLINKS=.*/dev/disk/$link" $work/udev >/dev/null ||
+			{ echo "no $link:"; tail -n 30 $work/udev; return 1; }
+	done
 }
 
 rates() {
@@ -101,29 +104,61 @@ in_use() {
 	return "$status"
 }
 
-# The UUID of an export is kept for its path
+# uuid_of EXPORT
+uuid_of() { cat "/sys/kernel/config/datblk/devices/$1/uuid"; }
+
+# The UUID of an export stays with its file, also if that has another name
 same_uuid() {
 	local uuid
 
-	uuid=$(cat /sys/kernel/config/datblk/devices/one/uuid) && datblkctl unexport one &&
-		datblkctl export one $work/one &&
-		json exports "[e['uuid'] for e in found['exports'] if e['export'] == 'one'] == ['$uuid']"
+	uuid=$(uuid_of one) && datblkctl unexport one && mv $work/one $work/moved &&
+		datblkctl export one $work/moved && [ "$(uuid_of one)" = "$uuid" ]
+}
+
+# Another file with the same name is not taken for it
+other_file() {
+	local uuid
+
+	uuid=$(uuid_of two) && datblkctl unexport two && mv $work/two $work/old &&
+		truncate -s 16M $work/two &&
+		says "--uuid new" datblkctl export two $work/two --read-only &&
+		datblkctl export two $work/old --read-only && [ "$(uuid_of two)" = "$uuid" ]
+}
+
+# state DISK STATE: is the disk in this state?
+state() { [ "$(cat "/sys/block/$1/datblk/state")" = "$2" ]; }
+
+# The server of a mounted disk is gone: after what the units do when a machine stops, the file
+# system can be unmounted, and a disk with a connection is still there
+server_gone() {
+	wait_for state datblk0 live && wait_for state datblk1 live && mkfs.ext4 -q -F /dev/datblk0 &&
+		mkdir -p $work/files && mount /dev/datblk0 $work/files || return
+	dd if=/dev/zero of=$work/files/dirty bs=64k count=16 status=none && datblkctl unexport one &&
+		wait_for state datblk0 recovering || return
+	sync -f $work/files &
+	datblkctl disconnect --lost 1 && umount $work/files || return
+	! wait $! || { echo "expected sync to fail: it succeeded"; return 1; }
+	[ ! -e /sys/block/datblk0 ] && state datblk1 live
 }
 
 removed() {
-	datblkctl disconnect /dev/datblk0 && datblkctl disconnect --all && json list "found == []" &&
-		datblkctl unexport one && datblkctl unexport two && datblkctl unlisten rxe0-1 &&
+	datblkctl disconnect /dev/datblk1 && datblkctl disconnect --all && json list "found == []" &&
+		datblkctl unexport two && datblkctl unlisten rxe0-1 &&
 		json exports "found == {'exports': [], 'ports': []}"
 }
 
-tap_plan 12
+tap_plan 14
 if ! tap_check "modules load" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
 fi
 tap_check "two files are exported" serve
 tap_check "two disks are connected and listed" connected
-tap_check "udev names a disk by its UUID" names datblk0
+if "$KDAPL_DIR/udevadm" --version >/dev/null 2>&1; then
+	tap_check "udev names a disk by its UUID, and by its file system" names datblk0
+else
+	tap_skip "udev names a disk" "udevadm of the host does not run here"
+fi
 tap_check "rates are shown" rates
 tap_check "a disk that is open is not removed" in_use
 tap_check "an export with the name of another is refused" \
@@ -133,4 +168,6 @@ tap_check "a missing export is named as the reason" says "dmesg has the reason" 
 	datblkctl connect $address none
 tap_check "an address without a server" says "datblkctl connect: " datblkctl connect 10.9.9.77 one
 tap_check "an export keeps its UUID" same_uuid
+tap_check "another file does not get the UUID" other_file
+tap_check "a file system can be unmounted when its server is gone" server_gone
 tap_check "all is removed" removed
