@@ -493,6 +493,16 @@ state() {
 	done
 }
 
+# bpftrace_headers: let bpftrace find all headers of this kernel: in a guest they are not in
+# /usr/src. It needs none, but it fails if it finds only those for one architecture.
+bpftrace_headers() {
+	local build
+
+	build=$(readlink -e "/lib/modules/$(uname -r)/build") || return 0
+	export BPFTRACE_KERNEL_BUILD=$build BPFTRACE_KERNEL_SOURCE
+	BPFTRACE_KERNEL_SOURCE=$(readlink -e "$build"/../linux-headers-*-common)
+}
+
 # other_cpus 0|1: take all CPUs but the first offline, or online. Called around whatever patches the
 # kernel's code, such as enabling tracepoints: under TCG (QEMU 7.2) a second CPU can spin for ever,
 # with interrupts off, at the breakpoint of the code patching. This was seen once, in __schedule()

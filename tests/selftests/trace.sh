@@ -32,16 +32,6 @@ tidy() {
 }
 trap tidy EXIT
 
-# headers: let bpftrace find all headers of this kernel: in a guest they are not in /usr/src. It
-# needs none, but it fails if it finds only those for one architecture.
-headers() {
-	local build
-
-	build=$(readlink -e "/lib/modules/$(uname -r)/build") || return 0
-	export BPFTRACE_KERNEL_BUILD=$build BPFTRACE_KERNEL_SOURCE
-	BPFTRACE_KERNEL_SOURCE=$(readlink -e "$build"/../linux-headers-*-common)
-}
-
 # recorded: ftrace has recorded events and lost none
 recorded() {
 	sed -nE 's/^# entries-in-buffer.*: ([0-9]+)\/([0-9]+) .*/\1 \2/p' "$seen/record" |
@@ -177,7 +167,7 @@ if [[ ${KDAPL_VM:-} != stock-6.* ]] && [ ! -e /sys/kernel/btf/vmlinux ]; then
 fi
 
 tap_plan 13
-headers
+bpftrace_headers
 kdapl_load
 kdapl_events 1
 tap_check "latency.bt runs" trace latency --op send --sizes 4096 --messages 200

@@ -28,7 +28,7 @@ LAYERS = {
 TESTS = "tests"
 # Public in addition to NAME/NAME.h: the macros of tracepoints need a header of their own, and
 # memory/ also posts requests
-ALSO_PUBLIC = ("base/trace.h", "post/unsignalled.h")
+ALSO_PUBLIC = ("base/trace.h", "protocol/trace.h", "post/unsignalled.h")
 # The files outside the folders; the compiler includes the headers
 OUTSIDE = re.compile(r"\w+_compat\.h|\w+\.mod\.c")
 INCLUDE = re.compile(r'^#include (["<])([^">]+)[">]', re.M)

@@ -4,6 +4,7 @@
  * by the block layer, in any context except hard interrupt, and by upcalls.
  */
 #include "client.h"
+#include "protocol/trace.h"
 
 /* Half the time until a request is issued again that the server could not execute; it doubles */
 #define RETRY_MS	50
@@ -73,6 +74,7 @@ static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request 
 	ret = kdat_lmr_fmr_sg(queue->lmrs[rq->tag], pdu->sgl, datblk_map_sg(rq, pdu->sgl), priv,
 			      queue->ep, none, DAT_COMPLETION_SUPPRESS_FLAG, &local, &pdu->c.key);
 	pdu->c.address = offset_in_page(pdu->sgl->offset);
+	trace_datblk_register(queue->disk->number, queue->index, rq->tag, pdu->c.key, ret);
 	return datblk_request_exposed(queue->disk, ret);
 }
 

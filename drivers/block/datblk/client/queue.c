@@ -10,6 +10,7 @@
 #include <linux/atomic.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "protocol/trace.h"
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
 #define HEADERS_BYTES	DATBLK_COMMANDS_MAX
@@ -65,6 +66,7 @@ static unsigned int datblk_queue_fill_message(struct datblk_queue *queue,
 			iov[segments++] = kdat_local(&queue->data.regions[pdu->c.tag], 0, length);
 		data += length;
 		datblk_fill_command(&headers[message->count], &pdu->c);
+		trace_datblk_command(datblk_host, queue->disk->number, queue->index, &pdu->c);
 		message->tags[message->count++] = pdu->c.tag;
 		list_del(&pdu->link);
 		queue->waiting--;
@@ -105,6 +107,7 @@ static void datblk_queue_send(struct datblk_queue *queue)
 /* queue->lock held */
 static void datblk_queue_append(struct datblk_queue *queue, struct datblk_pdu *pdu)
 {
+	trace_datblk_queued(datblk_host, queue->disk->number, queue->index, &pdu->c);
 	queue->pdus[pdu->c.tag] = pdu;
 	list_add_tail(&pdu->link, &queue->pending);
 	queue->waiting++;
@@ -314,6 +317,7 @@ static enum datblk_flaw datblk_queue_take_answer(struct datblk_queue *queue,
 	struct datblk_pdu *pdu = datblk_queue_command_of(queue, ans->tag);
 	enum datblk_flaw flaw;
 
+	trace_datblk_answer(datblk_host, queue->disk->number, queue->index, ans->tag, ans->status);
 	if (!pdu)
 		return DATBLK_FLAW_IDLE;
 	flaw = datblk_queue_check_key(pdu, count, dto);

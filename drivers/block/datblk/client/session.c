@@ -10,6 +10,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "protocol/trace.h"
 
 #define BACKOFF_MIN	100	/* ms */
 #define BACKOFF_MAX	5000
@@ -126,6 +127,7 @@ void datblk_session_ended(struct datblk_disk *disk)
 static void datblk_session_drain(struct datblk_disk *disk)
 {
 	pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id, disk->options.address);
+	trace_datblk_session(disk->id, disk->number, disk->incarnation, false);
 	datblk_session_quiesce(disk);
 	datblk_session_close(disk);
 	blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
@@ -151,6 +153,7 @@ void datblk_session_live(struct datblk_disk *disk)
 		       disk->id, disk->options.address);
 		datblk_kept_forget(&disk->kept);
 	}
+	trace_datblk_session(disk->id, disk->number, disk->incarnation, true);
 	/* Pairs with the acquire in queue_rq(): the session is complete */
 	smp_store_release(&disk->state, DATBLK_LIVE);
 	/* Pairs with the barrier in datblk_session_lost() */

@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/vmalloc.h>
 #include "server.h"
+#include "protocol/trace.h"
 
 /*
  * Others may have left data in the page cache of the device: dirty ones would overwrite those of
@@ -184,8 +185,10 @@ void datblk_backing_close(struct datblk_export *export)
 void datblk_cmd_done(struct datblk_srv_command *cmd, int err)
 {
 	struct datblk_connection *conn = cmd->conn;
+	const struct datblk_login *req = &conn->req;
 
 	cmd->status = datblk_status(err);
+	trace_datblk_srv_io_done(req->host, req->disk, req->queue, cmd->c.tag, cmd->status);
 	llist_add(&cmd->done, &conn->done);
 	datblk_conn_kick(conn);
 	datblk_conn_put(conn);
@@ -244,7 +247,9 @@ static void datblk_backing_submit_read_write(struct datblk_srv_command *cmd, blk
 void datblk_backing_submit(struct datblk_srv_command *cmd)
 {
 	struct block_device *bdev = cmd->conn->export->bdev;
+	const struct datblk_login *req = &cmd->conn->req;
 
+	trace_datblk_srv_io(req->host, req->disk, req->queue, &cmd->c);
 	refcount_inc(&cmd->conn->ios);
 	cmd->written = false;
 	if (bdev && bdev_nowait(bdev) && datblk_is_read_write(cmd))

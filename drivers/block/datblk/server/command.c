@@ -8,6 +8,7 @@
  * and that may be earlier: then the next command of the tag waits.
  */
 #include "server.h"
+#include "protocol/trace.h"
 
 /*
  * Posts the receive buffer again when no command needs its data. The client may use a tag
@@ -67,6 +68,9 @@ static bool datblk_cmd_has_memory(struct datblk_srv_command *cmd)
 
 static void datblk_cmd_start(struct datblk_srv_command *cmd)
 {
+	const struct datblk_login *req = &cmd->conn->req;
+
+	trace_datblk_srv_command(req->host, req->disk, req->queue, &cmd->c);
 	cmd->status = datblk_check_command(&cmd->conn->geo, &cmd->c);
 	if (cmd->status == DATBLK_STS_OK && !datblk_cmd_has_memory(cmd))
 		cmd->status = DATBLK_STS_NOMEM;
@@ -201,7 +205,9 @@ static void datblk_conn_take_command(struct datblk_connection *conn, struct datb
 				     struct datblk_wire_answer *header)
 {
 	bool inlined = datblk_cmd_has_data(cmd) && cmd->c.flags & DATBLK_INLINE;
+	const struct datblk_login *req = &conn->req;
 
+	trace_datblk_srv_answer(req->host, req->disk, req->queue, cmd->c.tag, cmd->status);
 	datblk_fill_answer(header, &(struct datblk_answer){
 		.tag = cmd->c.tag,
 		.status = cmd->status,
