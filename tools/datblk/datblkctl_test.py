@@ -371,8 +371,9 @@ class Server(Case):
         record = self.root / "var/lib/datblk/data"
         self.restart()
         text = record.read_text()
-        record.write_text("damaged")
-        self.assertIn("damaged", self.export("/dev/sdb", status=1))
+        for damaged in ("", "damaged", "[]", '{"uuid": "", "identity": {"wwid": "naa.1"}}'):
+            record.write_text(damaged)
+            self.assertIn("is damaged", self.export("/dev/sdb", status=1))
         record.unlink()
         record.mkdir()
         self.assertIn("directory", self.export("/dev/sdb", status=1))
