@@ -237,12 +237,14 @@ static void datblk_account_flush(struct datblk_disk *disk, const struct datblk_p
 /* What the status says about the writes of the disk */
 static void datblk_account_writes(struct datblk_disk *disk, struct datblk_pdu *pdu)
 {
+	struct request *rq = blk_mq_rq_from_pdu(pdu);
+
 	if (pdu->c.op == DATBLK_OP_FLUSH)
 		datblk_account_flush(disk, pdu);
 	if (pdu->c.op == DATBLK_OP_FLUSH || pdu->c.op == DATBLK_OP_READ ||
 	    pdu->status != BLK_STS_OK || !(disk->geo.flags & DATBLK_WRITE_CACHE))
 		return;
-	datblk_kept_add(&disk->kept, &pdu->c, blk_mq_rq_from_pdu(pdu));
+	datblk_kept_add(&disk->kept, rq->mq_hctx->queue_num, &pdu->c, rq);
 	if (!datblk_wants_stable(pdu))
 		datblk_writes_answered(&disk->writes);
 }

@@ -61,6 +61,8 @@ struct datblk_kept {
 	u64 head;			/* after the latest write */
 	u64 fua;			/* of the latest write with FUA; or less than tail */
 	u64 dropped;			/* after the latest write that found no room, or 0 */
+	/* By queue: of the write that is being copied. Set under the lock, reset by a release */
+	u64 copying[DATBLK_QUEUES_MAX];
 };
 
 /* In the ring, before the data of a write. Zeroes, and writes with FUA, have no data */
@@ -240,7 +242,7 @@ enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datb
 				       const void *message);
 /* resubmit.c */
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib);
-void datblk_kept_add(struct datblk_kept *kept, const struct datblk_command *c,
+void datblk_kept_add(struct datblk_kept *kept, unsigned int queue, const struct datblk_command *c,
 		     struct request *rq);
 u64 datblk_kept_flushing(struct datblk_kept *kept);
 void datblk_kept_flushed(struct datblk_kept *kept, u64 before);

@@ -14,6 +14,8 @@
 
 /* Time until a batch is sent again that the server could not execute just now */
 #define RETRY_MS	50
+/* A position in the ring that no write has */
+#define NOWHERE		U64_MAX
 
 /**
  * datblk_kept_alloc - allocate the memory for the writes of a disk
@@ -27,7 +29,11 @@
  */
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib)
 {
+	unsigned int i;
+
 	spin_lock_init(&kept->lock);
+	for (i = 0; i < ARRAY_SIZE(kept->copying); i++)
+		kept->copying[i] = NOWHERE;
 	if (!kib)
 		return 0;
 	kept->size = kib * 1024;
@@ -57,22 +63,49 @@ static u32 datblk_kept_data(const struct datblk_kept_write *write)
 	return write->op == DATBLK_OP_WRITE && !(write->flags & DATBLK_FUA) ? write->length : 0;
 }
 
-/* The lock of kept is held, and there is room */
-static void datblk_kept_append(struct datblk_kept *kept, struct datblk_kept_write *write,
-			       struct request *rq)
+/* The lock of kept is held. What is before this position can be overwritten */
+static u64 datblk_kept_oldest(const struct datblk_kept *kept)
 {
-	u64 at = kept->head + sizeof(*write);
+	u64 oldest = kept->tail;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kept->copying); i++)
+		/* Pairs with the release in datblk_kept_add() */
+		oldest = min(oldest, smp_load_acquire(&kept->copying[i]));
+	return oldest;
+}
+
+/* Returns the position of a write, or NOWHERE if it is not kept. The lock of kept is held */
+static u64 datblk_kept_reserve(struct datblk_kept *kept, struct datblk_kept_write *write)
+{
+	u64 at = kept->head, bytes = sizeof(*write) + datblk_kept_data(write);
+
+	if (at == kept->tail && write->flags & DATBLK_FUA)
+		return NOWHERE;
+	if (bytes > kept->size - (at - datblk_kept_oldest(kept))) {
+		kept->head += sizeof(*write);
+		kept->tail = kept->head;
+		kept->dropped = kept->head;
+		return NOWHERE;
+	}
+	write->fua = kept->fua;
+	if (write->flags & DATBLK_FUA)
+		kept->fua = at;
+	kept->head += bytes;
+	return at;
+}
+
+static void datblk_kept_store(const struct datblk_kept *kept, u64 at,
+			      struct datblk_kept_write *write, struct request *rq)
+{
 	struct req_iterator iter;
 	struct bio_vec bv;
 	void *from;
 
-	write->fua = kept->fua;
-	if (write->flags & DATBLK_FUA)
-		kept->fua = kept->head;
-	datblk_kept_copy(kept, kept->head, (void *)write, sizeof(*write), true);
-	kept->head = at + datblk_kept_data(write);
+	datblk_kept_copy(kept, at, write, sizeof(*write), true);
 	if (!datblk_kept_data(write))
 		return;
+	at += sizeof(*write);
 	rq_for_each_segment(bv, rq, iter) {
 		from = bvec_kmap_local(&bv);
 		datblk_kept_copy(kept, at, from, bv.bv_len, true);
@@ -83,17 +116,22 @@ static void datblk_kept_append(struct datblk_kept *kept, struct datblk_kept_writ
 
 /**
  * datblk_kept_add - keep a write that the server has answered
- * @kept: writes of the disk
- * @c:    the command of the write; nothing happens if it is a discard, whose loss does no harm
- * @rq:   the request of the write, which has not been completed
+ * @kept:  writes of the disk
+ * @queue: number of the queue, which adds one write at a time
+ * @c:     the command of the write; nothing happens if it is a discard, whose loss does no harm
+ * @rq:    the request of the write, which has not been completed
  *
  * If the ring has no room, all writes in it are dropped: what is missing could not be repeated in
  * its place. A write with FUA cannot be lost. If an earlier write is kept, so is the place of the
  * one with FUA on the device, which must not be overwritten when the earlier one is repeated.
  *
+ * The data are copied without the lock. No other write gets the place, even if this one is released
+ * meanwhile.
+ *
  * Context: any except hard interrupt.
  */
-void datblk_kept_add(struct datblk_kept *kept, const struct datblk_command *c, struct request *rq)
+void datblk_kept_add(struct datblk_kept *kept, unsigned int queue, const struct datblk_command *c,
+		     struct request *rq)
 {
 	struct datblk_kept_write write = {
 		.sector = c->sector,
@@ -101,22 +139,19 @@ void datblk_kept_add(struct datblk_kept *kept, const struct datblk_command *c, s
 		.op = c->op,
 		.flags = c->flags & (DATBLK_NOUNMAP | DATBLK_FUA),
 	};
-	u64 bytes = sizeof(write) + datblk_kept_data(&write);
+	u64 at;
 
 	if (!kept->ring || c->op == DATBLK_OP_DISCARD)
 		return;
 	spin_lock_bh(&kept->lock);
-	if (kept->head == kept->tail && c->flags & DATBLK_FUA)
-		goto out;
-	if (bytes <= kept->size - (kept->head - kept->tail)) {
-		datblk_kept_append(kept, &write, rq);
-	} else {
-		kept->head += sizeof(write);
-		kept->tail = kept->head;
-		kept->dropped = kept->head;
-	}
-out:
+	at = datblk_kept_reserve(kept, &write);
+	WRITE_ONCE(kept->copying[queue], at);
 	spin_unlock_bh(&kept->lock);
+	if (at == NOWHERE)
+		return;
+	datblk_kept_store(kept, at, &write, rq);
+	/* Pairs with the acquire in datblk_kept_oldest() */
+	smp_store_release(&kept->copying[queue], NOWHERE);
 }
 
 /**
