@@ -286,14 +286,14 @@ smaller_device() {
 		wait_for is "$disk" live && detach "$disk"
 }
 
-# lose_instance NAME FILE [BEFORE]: the server forgets the device, as after a crash, and has it
-# again; the file has its content of BEFORE again
+# lose_instance NAME FILE [BEFORE [COMMAND]]: the server forgets the device, as after a crash, and
+# has it again; the file has its content of BEFORE again. COMMAND runs before clients can connect
 lose_instance() {
 	local uuid
 
 	uuid=$(cat "$config/devices/$1/uuid")
 	enable "$1" 0 && rmdir "$config/devices/$1" && { [ -z "${3:-}" ] || cp "$3" "$2"; } &&
-		mkdir "$config/devices/$1" && replace "$1" "$2" "$uuid" && enable "$1" 1
+		mkdir "$config/devices/$1" && replace "$1" "$2" "$uuid" && ${4:-:} && enable "$1" 1
 }
 
 flush() { sync "/dev/$disk"; }
@@ -368,6 +368,21 @@ overflowed() {
 resubmit() {
 	attach device=file queues=2 resubmit_kib=1100 && still_open repeated &&
 		still_open overflowed && flush && detach "$disk" &&
+		rm $work/before $work/expected $work/block
+}
+
+freeze() { fsfreeze -f $work/mnt; }
+gone() { [ ! -e "/sys/block/$disk" ]; }
+# The server has begun to repeat a write, and its file system is frozen
+hangs() { grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan; }
+
+# A removal waits for the writes that are repeated, of which four are sent at a time
+removed_while_repeated() {
+	attach device=slow queues=1 depth=4 resubmit_kib=1100 && cp $work/mnt/disk $work/before &&
+		cp $work/mnt/disk $work/expected && put 0 128 &&
+		lose_instance slow $work/mnt/disk $work/before freeze && wait_for hangs || return
+	detach "$disk" &
+	wait_for gone && fsfreeze -u $work/mnt && wait $! && cmp $work/expected $work/mnt/disk &&
 		rm $work/before $work/expected $work/block
 }
 
@@ -478,6 +493,7 @@ with_file() {
 	tap_check "a smaller device is not used" smaller_device
 	tap_check "no flush succeeds after the server has lost writes" crash
 	tap_check "writes that the server has lost are repeated" resubmit
+	tap_check "a removal waits for writes that are repeated" frozen_fs removed_while_repeated
 	tap_check "a server that grants less is refused with a reason" lowered
 	tap_check "the disk gives up after reconnect_timeout" gives_up
 	tap_check "two disks are connected through one open file" two_names
@@ -486,7 +502,7 @@ with_file() {
 	tap_check "a read-only device refuses writes" read_only
 }
 
-tap_plan $((short ? 19 : 38))
+tap_plan $((short ? 19 : 39))
 if start >"/tmp/datblk.start" 2>&1; then
 	tap_ok "modules load, the port listens"
 else

@@ -281,6 +281,21 @@ enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datb
 	return DATBLK_SOUND;
 }
 
+/**
+ * datblk_request_again - decide whether a request is issued again, and count that
+ * @pdu: the command of the request, which is complete or lost
+ *
+ * datblk_request_cancel() has counted a command that was lost.
+ *
+ * Context: any.
+ * Return: true if it is; false if it ends.
+ */
+bool datblk_request_again(struct datblk_pdu *pdu)
+{
+	pdu->retries += pdu->retry && !pdu->lost;
+	return (pdu->lost || pdu->retry) && pdu->retries <= DATBLK_RETRIES;
+}
+
 /*
  * A request that was lost is issued again when there is another session; datblk_queue_rq() fails it
  * if I/O fails meanwhile. One that the server could not execute just now is issued again later.
@@ -288,10 +303,8 @@ enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datb
 static void datblk_complete_rq(struct request *rq)
 {
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
-	bool retry = pdu->lost || pdu->retry;
 
-	pdu->retries += pdu->retry && !pdu->lost;
-	if (!retry || pdu->retries > DATBLK_RETRIES) {
+	if (!datblk_request_again(pdu)) {
 		/* A flush must not be repeated on another path: it may be the one that failed */
 		blk_mq_end_request(rq, pdu->lost && !datblk_wants_stable(pdu) ?
 				       BLK_STS_TRANSPORT : pdu->status);

@@ -94,6 +94,52 @@ static void refused(struct kunit *test)
 	}
 }
 
+/* Statuses of an answer, what the block layer gets, and whether the request is issued again */
+static const struct {
+	u8 sts;
+	unsigned int status;
+	bool again;
+} answers[] = {
+	{ DATBLK_STS_OK, (__force unsigned int)BLK_STS_OK },
+	{ DATBLK_STS_IO, (__force unsigned int)BLK_STS_IOERR },
+	{ DATBLK_STS_NOSPC, (__force unsigned int)BLK_STS_NOSPC },
+	{ DATBLK_STS_NOTSUPP, (__force unsigned int)BLK_STS_NOTSUPP },
+	{ DATBLK_STS_READONLY, (__force unsigned int)BLK_STS_TARGET },
+	{ DATBLK_STS_RANGE, (__force unsigned int)BLK_STS_TARGET },
+	{ DATBLK_STS_NOMEM, (__force unsigned int)BLK_STS_IOERR, .again = true },
+	{ DATBLK_STS_AGAIN, (__force unsigned int)BLK_STS_IOERR, .again = true },
+};
+
+/* Transient errors are retried, five times */
+static void answered(struct kunit *test)
+{
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(answers); i++) {
+		struct datblk_pdu pdu = { .retry = datblk_status_transient(answers[i].sts) };
+
+		KUNIT_EXPECT_EQ_MSG(test, (__force unsigned int)datblk_blk_status(answers[i].sts),
+				    answers[i].status, "%u", answers[i].sts);
+		for (n = 0; n < 10 && datblk_request_again(&pdu); n++)
+			;
+		KUNIT_EXPECT_EQ_MSG(test, n, answers[i].again ? 5 : 0, "%u", answers[i].sts);
+	}
+}
+
+/* The client reconnects twice for one loss, and the second run finds a good session */
+static void good_session_stays(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+
+	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
+	disk->open = true;
+	disk->state = DATBLK_LIVE;
+	disk->deleting = true;
+	datblk_session_recover(&disk->recover.work);
+	KUNIT_EXPECT_TRUE(test, disk->open);
+	KUNIT_EXPECT_EQ(test, disk->state, DATBLK_LIVE);
+}
+
 /* A late time-out of a request of the session before comes between login and greeting */
 static void one_ping(struct kunit *test)
 {
@@ -145,6 +191,8 @@ static struct kunit_case client_cases[] = {
 	KUNIT_CASE(ended),
 	KUNIT_CASE(back_off_begins),
 	KUNIT_CASE(refused),
+	KUNIT_CASE(answered),
+	KUNIT_CASE(good_session_stays),
 	KUNIT_CASE(one_ping),
 	KUNIT_CASE(removal_waits),
 	KUNIT_CASE(vectors),
