@@ -8,11 +8,14 @@ MUTATE := tools/kdapl/mutate/mutate.py
 TOOL := tools/kdapl/loop/kdapl-loop
 TOOL_SRC := $(wildcard tools/kdapl/loop/*.c)
 TOOL_HDR := $(wildcard tools/kdapl/loop/*.h)
-TRACE := $(wildcard tools/kdapl/trace/*.bt)
+TRACE := $(wildcard tools/kdapl/trace/*.bt tools/datblk/*.bt)
+DATBLK := tools/datblk/datblkctl
+UNITS := $(wildcard tools/datblk/*.service)
+RULES := $(wildcard tools/datblk/*.rules)
 CFLAGS ?= -O2 -g
 TOOL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wmissing-prototypes
 
-# Where "make install" puts the tool, and the modules; DESTDIR is a prefix of both
+# Where "make install" puts the tools, and the modules; DESTDIR is a prefix of both
 prefix ?= /usr/local
 INSTALL_MOD_PATH ?= $(DESTDIR)
 INSTALL_MOD_DIR ?= updates
@@ -22,6 +25,8 @@ MODULES_TO = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)/$(INSTALL_MOD_DIR)
 TOOL_TO = $(DESTDIR)$(prefix)
 COMPLETION_TO = $(TOOL_TO)/share/bash-completion/completions
 TRACE_TO = $(TOOL_TO)/share/kdapl/trace
+UNITS_TO = $(TOOL_TO)/lib/systemd/system
+RULES_TO = $(TOOL_TO)/lib/udev/rules.d
 
 all: modules tools
 
@@ -40,6 +45,7 @@ install: modules install_tools
 
 uninstall: uninstall_tools | $(KDIR)/Makefile
 	rm -f $(MODULES_TO)/drivers/infiniband/ulp/kdapl/kdapl.ko* \
+		$(MODULES_TO)/drivers/block/datblk/datblk_*.ko* \
 		$(MODULES_TO)/tests/consumers/loopback/kdapl_loop.ko*
 	-[ ! -d $(MODULES_TO) ] || find $(MODULES_TO) -depth -type d -empty -delete
 	$(DEPMOD)
@@ -48,14 +54,21 @@ uninstall: uninstall_tools | $(KDIR)/Makefile
 DEPMOD = $(if $(DESTDIR),,depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE))
 
 install_tools: tools
-	install -D -m 755 $(TOOL) $(TOOL_TO)/sbin/kdapl-loop
-	install -D -m 644 $(TOOL).8 $(TOOL_TO)/share/man/man8/kdapl-loop.8
+	install -D -m 755 -t $(TOOL_TO)/sbin $(TOOL) $(DATBLK)
+	install -D -m 644 -t $(TOOL_TO)/share/man/man8 $(TOOL).8 $(DATBLK).8
 	install -D -m 644 $(TOOL).bash-completion $(COMPLETION_TO)/kdapl-loop
+	install -D -m 644 $(DATBLK).bash-completion $(COMPLETION_TO)/datblkctl
 	install -D -m 644 -t $(TRACE_TO) $(TRACE)
+	install -D -m 644 -t $(UNITS_TO) $(UNITS)
+	install -D -m 644 -t $(RULES_TO) $(RULES)
 
 uninstall_tools:
-	rm -f $(TOOL_TO)/sbin/kdapl-loop $(TOOL_TO)/share/man/man8/kdapl-loop.8 \
-		$(COMPLETION_TO)/kdapl-loop $(addprefix $(TRACE_TO)/,$(notdir $(TRACE)))
+	rm -f $(addprefix $(TOOL_TO)/sbin/,kdapl-loop datblkctl) \
+		$(addprefix $(TOOL_TO)/share/man/man8/,kdapl-loop.8 datblkctl.8) \
+		$(addprefix $(COMPLETION_TO)/,kdapl-loop datblkctl) \
+		$(addprefix $(TRACE_TO)/,$(notdir $(TRACE))) \
+		$(addprefix $(UNITS_TO)/,$(notdir $(UNITS))) \
+		$(addprefix $(RULES_TO)/,$(notdir $(RULES)))
 	[ ! -d $(TRACE_TO) ] || rmdir --ignore-fail-on-non-empty $(TRACE_TO) $(dir $(TRACE_TO))
 
 $(KDIR)/Makefile:
