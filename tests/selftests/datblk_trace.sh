@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The tracepoints of the block device over DAT, and the script for bpftrace that splits the latency
+# The tracepoints and the debugfs of the block device over DAT, and the script for bpftrace that splits the latency
 # of a command. Client and server are in one guest, over rxe. ftrace records the same commands, so
 # each part of the latency must have as many commands as the record.
 # covers: the script matches the tracepoints, and each command passes each of them once
@@ -98,17 +98,30 @@ registered() {
 	[ -n "$key" ] && grep -q " datblk_srv_command: .* key=$key" $work/record
 }
 
+# All commands have been answered, and several may have shared a message
+counted() {
+	local line
+
+	line=$(cat /sys/kernel/debug/datblk/datblk0/queues)
+	[[ $line =~ ^queue=0\ commands=([0-9]+)\ messages=([0-9]+)\ answers=([0-9]+)\ busy=0\ waiting=0\  ]] &&
+		[ "${BASH_REMATCH[1]}" -ge 80 ] && [ "${BASH_REMATCH[1]}" = "${BASH_REMATCH[3]}" ] &&
+		[ "${BASH_REMATCH[2]}" -le "${BASH_REMATCH[1]}" ] && return
+	echo "$line"
+	return 1
+}
+
 sessions() {
 	echo >$tracing/trace
 	datblkctl disconnect datblk0 && datblkctl connect 10.9.9.1 file --queues 1 &&
 		grep -q ' datblk_session: datblk0 .* live=1' $tracing/trace
 }
 
-tap_plan 6
+tap_plan 7
 bpftrace_headers
 tap_check "a disk is connected" start
 tap_check "datblk-latency.bt runs" traced
 tap_check "writes: client, wire, server and device have each command" whole WRITE 64
 tap_check "reads: client, wire, server and device have each command" whole READ 16
 tap_check "the key of a registration is that of its command" registered
+tap_check "the counters of the queue agree" wait_for counted
 tap_check "a session that goes live is traced" sessions

@@ -8,6 +8,7 @@
  *	queue.c		a connection: objects of DAT, messages, events
  *	blk_ops.c	requests of the block layer
  *	resubmit.c	writes that are kept until they are flushed
+ *	debugfs.c	the queues of a disk, for people
  */
 #ifndef _DATBLK_CLIENT_H_
 #define _DATBLK_CLIENT_H_
@@ -132,6 +133,7 @@ struct datblk_disk {
 	struct delayed_work recover;
 	struct blk_mq_tag_set set;
 	struct gendisk *gendisk;	/* NULL until the first session exists */
+	struct dentry *debugfs;
 	struct datblk_queue *queues;
 };
 
@@ -162,6 +164,9 @@ struct datblk_queue {
 	unsigned int waiting;		/* their number */
 	struct list_head messages;	/* that are free */
 	unsigned int sending;		/* messages that are not */
+	u64 commands;			/* that were queued; like the next two, over all sessions */
+	u64 posted;			/* messages */
+	u64 answers;
 	struct datblk_pdu *ping;
 	atomic_t repeating;		/* repeated writes that are not complete; no lock */
 	bool pinging;			/* the ping has not been answered */
@@ -241,6 +246,11 @@ bool datblk_request_again(struct datblk_pdu *pdu);
 bool datblk_request_cancel(struct request *rq, void *data);
 enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_answer *ans,
 				       const void *message);
+/* debugfs.c */
+void datblk_debugfs_add(struct datblk_disk *disk);
+void datblk_debugfs_remove(struct datblk_disk *disk);
+void datblk_debugfs_init(void);
+void datblk_debugfs_exit(void);
 /* resubmit.c */
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib);
 void datblk_kept_add(struct datblk_kept *kept, unsigned int queue, const struct datblk_command *c,

@@ -398,9 +398,12 @@ static int __init datblk_client_init(void)
 	datblk_wq = alloc_workqueue("datblk", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!datblk_wq)
 		return -ENOMEM;
+	datblk_debugfs_init();
 	err = misc_register(&datblk_control);
-	if (err)
+	if (err) {
+		datblk_debugfs_exit();
 		destroy_workqueue(datblk_wq);
+	}
 	return err;
 }
 
@@ -413,6 +416,7 @@ static void __exit datblk_client_exit(void)
 	misc_deregister(&datblk_control);
 	wait_event(disks_changed, !atomic_read(&disks_left));
 	synchronize_rcu_tasks();
+	datblk_debugfs_exit();
 	destroy_workqueue(datblk_wq);
 	ida_destroy(&ids);
 }

@@ -220,8 +220,10 @@ static int datblk_disk_add(struct datblk_disk *disk)
 		goto free_set;
 	datblk_session_live(disk);
 	err = device_add_disk(NULL, disk->gendisk, disk_groups);
-	if (!err)
+	if (!err) {
+		datblk_debugfs_add(disk);
 		return 0;
+	}
 	WRITE_ONCE(disk->deleting, true);
 	datblk_session_end(disk);
 	put_disk(disk->gendisk);
@@ -321,6 +323,7 @@ void datblk_disk_remove(struct datblk_disk *disk)
 	/* Without a connection, let requests fail now */
 	if (READ_ONCE(disk->state) != DATBLK_LIVE)
 		mod_delayed_work(datblk_wq, &disk->recover, 0);
+	datblk_debugfs_remove(disk);
 	del_gendisk(disk->gendisk);
 	datblk_session_end(disk);
 	blk_mq_free_tag_set(&disk->set);

@@ -94,6 +94,7 @@ static void datblk_queue_send(struct datblk_queue *queue)
 		message = list_first_entry(&queue->messages, struct datblk_message, link);
 		list_del(&message->link);
 		queue->sending++;
+		queue->posted++;
 		segments = datblk_queue_fill_message(queue, message, iov);
 		if (dat_ep_post_send(queue->ep, segments, iov,
 				     datblk_queue_cookie(SEND, message->index),
@@ -108,6 +109,7 @@ static void datblk_queue_send(struct datblk_queue *queue)
 static void datblk_queue_append(struct datblk_queue *queue, struct datblk_pdu *pdu)
 {
 	trace_datblk_queued(datblk_host, queue->disk->number, queue->index, &pdu->c);
+	queue->commands++;
 	queue->pdus[pdu->c.tag] = pdu;
 	list_add_tail(&pdu->link, &queue->pending);
 	queue->waiting++;
@@ -219,10 +221,12 @@ static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag, bo
 {
 	struct datblk_pdu *pdu = queue->pdus[tag];
 
-	if (answered)
+	if (answered) {
+		queue->answers++;
 		pdu->answered = true;
-	else
+	} else {
 		pdu->sent = true;
+	}
 	if (!pdu->answered || !pdu->sent)
 		return NULL;
 	queue->pdus[tag] = NULL;

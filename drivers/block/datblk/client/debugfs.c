@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * debugfs of the client: /sys/kernel/debug/datblk/datblkN/queues has a line for each queue of a
+ * disk. Called when a disk is added and removed, in process context.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include "client.h"
+
+static struct dentry *root;
+
+static void datblk_queue_show(struct seq_file *m, struct datblk_queue *queue)
+{
+	unsigned int tags = datblk_tags(&queue->disk->limits), busy = 0, i;
+
+	spin_lock_bh(&queue->lock);
+	for (i = 0; i < tags; i++)
+		busy += !!queue->pdus[i];
+	seq_printf(m, "queue=%u commands=%llu messages=%llu answers=%llu busy=%u waiting=%u sending=%u",
+		   queue->index, queue->commands, queue->posted, queue->answers, busy,
+		   queue->waiting, queue->sending);
+	if (queue->pinging)
+		seq_printf(m, " ping=%ums", jiffies_to_msecs(jiffies - queue->pinged));
+	spin_unlock_bh(&queue->lock);
+	seq_putc(m, '\n');
+}
+
+static int queues_show(struct seq_file *m, void *v)
+{
+	struct datblk_disk *disk = m->private;
+	unsigned int i;
+
+	for (i = 0; i < disk->options.queues; i++)
+		datblk_queue_show(m, &disk->queues[i]);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(queues);
+
+/**
+ * datblk_debugfs_add - show the queues of a disk
+ * @disk: a disk whose queues have their memory, and keep it until datblk_debugfs_remove()
+ *
+ * Context: process.
+ */
+void datblk_debugfs_add(struct datblk_disk *disk)
+{
+	disk->debugfs = debugfs_create_dir(disk->gendisk->disk_name, root);
+	debugfs_create_file("queues", 0400, disk->debugfs, disk, &queues_fops);
+}
+
+/**
+ * datblk_debugfs_remove - undo datblk_debugfs_add()
+ * @disk: the disk; nobody reads its files when the call returns
+ *
+ * Context: process.
+ */
+void datblk_debugfs_remove(struct datblk_disk *disk)
+{
+	debugfs_remove(disk->debugfs);
+}
+
+/* Creates the directory of the client. Process context, module load */
+void __init datblk_debugfs_init(void)
+{
+	root = debugfs_create_dir("datblk", NULL);
+}
+
+/* Removes it. Process context, module unload, no disk is left */
+void datblk_debugfs_exit(void)
+{
+	debugfs_remove(root);
+}
