@@ -42,34 +42,34 @@
 		{ DATBLK_NOUNMAP,	"NOUNMAP" })
 
 DECLARE_EVENT_CLASS(datblk_command_class,
-	    TP_PROTO(u64 host, u16 disk, u16 queue, const struct datblk_command *c),
+		    TP_PROTO(u64 host, u16 disk, u16 queue, const struct datblk_command *c),
 
-	    TP_ARGS(host, disk, queue, c),
+		    TP_ARGS(host, disk, queue, c),
 
-	    TP_STRUCT__entry(__field(u64, host)
-			     __field(u64, sector)
-			     __field(u32, length)
-			     __field(u32, key)
-			     __field(u16, disk)
-			     __field(u16, queue)
-			     __field(u16, tag)
-			     __field(u8, op)
-			     __field(u8, flags)),
+		    TP_STRUCT__entry(__field(u64, host)
+				     __field(u64, sector)
+				     __field(u32, length)
+				     __field(u32, key)
+				     __field(u16, disk)
+				     __field(u16, queue)
+				     __field(u16, tag)
+				     __field(u8, op)
+				     __field(u8, flags)),
 
-	    TP_fast_assign(__entry->host = host;
-			   __entry->sector = c->sector;
-			   __entry->length = c->length;
-			   __entry->key = c->key;
-			   __entry->disk = disk;
-			   __entry->queue = queue;
-			   __entry->tag = c->tag;
-			   __entry->op = c->op;
-			   __entry->flags = c->flags;),
+		    TP_fast_assign(__entry->host = host;
+				   __entry->sector = c->sector;
+				   __entry->length = c->length;
+				   __entry->key = c->key;
+				   __entry->disk = disk;
+				   __entry->queue = queue;
+				   __entry->tag = c->tag;
+				   __entry->op = c->op;
+				   __entry->flags = c->flags;),
 
-	    TP_printk("host=%016llx disk=%u queue=%u tag=%u op=%s sector=%llu length=%u flags=%s key=0x%08x",
-		      __entry->host, __entry->disk, __entry->queue, __entry->tag,
-		      datblk_show_op(__entry->op), __entry->sector, __entry->length,
-		      datblk_show_flags(__entry->flags), __entry->key)
+		    TP_printk("host=%016llx disk=%u queue=%u tag=%u op=%s sector=%llu length=%u flags=%s key=0x%08x",
+			      __entry->host, __entry->disk, __entry->queue, __entry->tag,
+			      datblk_show_op(__entry->op), __entry->sector, __entry->length,
+			      datblk_show_flags(__entry->flags), __entry->key)
 );
 
 /* Client: the command waits to be sent */
@@ -93,25 +93,25 @@ DEFINE_EVENT(datblk_command_class, datblk_srv_io,
 	     TP_ARGS(host, disk, queue, c));
 
 DECLARE_EVENT_CLASS(datblk_status_class,
-	    TP_PROTO(u64 host, u16 disk, u16 queue, u16 tag, u8 status),
+		    TP_PROTO(u64 host, u16 disk, u16 queue, u16 tag, u8 status),
 
-	    TP_ARGS(host, disk, queue, tag, status),
+		    TP_ARGS(host, disk, queue, tag, status),
 
-	    TP_STRUCT__entry(__field(u64, host)
-			     __field(u16, disk)
-			     __field(u16, queue)
-			     __field(u16, tag)
-			     __field(u8, status)),
+		    TP_STRUCT__entry(__field(u64, host)
+				     __field(u16, disk)
+				     __field(u16, queue)
+				     __field(u16, tag)
+				     __field(u8, status)),
 
-	    TP_fast_assign(__entry->host = host;
-			   __entry->disk = disk;
-			   __entry->queue = queue;
-			   __entry->tag = tag;
-			   __entry->status = status;),
+		    TP_fast_assign(__entry->host = host;
+				   __entry->disk = disk;
+				   __entry->queue = queue;
+				   __entry->tag = tag;
+				   __entry->status = status;),
 
-	    TP_printk("host=%016llx disk=%u queue=%u tag=%u status=%s",
-		      __entry->host, __entry->disk, __entry->queue, __entry->tag,
-		      datblk_show_status(__entry->status))
+		    TP_printk("host=%016llx disk=%u queue=%u tag=%u status=%s",
+			      __entry->host, __entry->disk, __entry->queue, __entry->tag,
+			      datblk_show_status(__entry->status))
 );
 
 /* Server: the I/O has ended */

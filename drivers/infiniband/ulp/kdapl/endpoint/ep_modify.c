@@ -175,7 +175,7 @@ static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_
 	    ep->setup.named.comp_vector != draft->setup.named.comp_vector)
 		return true;
 	if (!ep->setup.srq && (a->max_recv_dtos != b->max_recv_dtos ||
-			 a->max_recv_iov != b->max_recv_iov))
+			       a->max_recv_iov != b->max_recv_iov))
 		return true;
 	/* Whether a QP admits RDMA reads, and a CQ waits for solicited messages, is fixed */
 	return a->max_request_dtos != b->max_request_dtos ||
