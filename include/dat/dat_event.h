@@ -43,7 +43,7 @@ typedef enum dat_evd_flags {
  * @DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR: an accepted request led to no connection
  * @DAT_CONNECTION_EVENT_DISCONNECTED:            a Consumer has ended the connection or attempt
  * @DAT_CONNECTION_EVENT_BROKEN:                  an error has ended the connection
- * @DAT_CONNECTION_EVENT_TIMED_OUT:               the time-out of dat_ep_connect() has expired
+ * @DAT_CONNECTION_EVENT_TIMED_OUT:               the timeout of dat_ep_connect() has expired
  * @DAT_CONNECTION_EVENT_UNREACHABLE:             no path leads to the peer
  * @DAT_ASYNC_ERROR_EVD_OVERFLOW:                 asynchronous stream, as all up to
  *                                                UP_TO_MULTI_PATH: events were lost

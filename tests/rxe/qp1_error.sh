@@ -42,7 +42,7 @@ no_gid() { ! gid_exists rxe1 "$addr"; }
 add_addr() { ip addr replace "$addr/24" dev dummy1 && wait_for gid_exists rxe1 "$addr"; }
 
 # ping SECONDS: run two processes that connect on the first address; one sends a ping. Returns
-# 124 after a time-out.
+# 124 after a timeout.
 ping() {
 	local server status=1
 

@@ -68,7 +68,7 @@ static int wire_path(struct rdma_ah_attr *ah)
 	return test_verbs_path(wire.ibdev, ah, &dgid);
 }
 
-/* Without a time-out, so that the QP sends once */
+/* Without a timeout, so that the QP sends once */
 static int wire_connect(void)
 {
 	struct ib_qp_attr attr = {

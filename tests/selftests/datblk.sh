@@ -428,7 +428,7 @@ frozen_fs() {
 	rmdir $config/devices/slow && umount $work/mnt && return $status
 }
 
-# A write that takes the device five times as long as the time-out of the disk is neither failed
+# A write that takes the device five times as long as the timeout of the disk is neither failed
 # nor repeated
 slow_write() {
 	attach device=slow && echo 1000 >"/sys/block/$disk/queue/io_timeout" && fsfreeze -f $work/mnt ||

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The server of the block device over DAT (drivers/block/datblk) with backing devices that hang,
 # fail or are slow. The client is in the same guest, over rxe.
-# The short form leaves out what waits for a time-out of configfs, 10 seconds each, and two of three
+# The short form leaves out what waits for a timeout of configfs, 10 seconds each, and two of three
 # forms of the name of an IA.
 # covers: one export or client cannot stop or exhaust the others, and no error of the device is lost
 # tier: short

@@ -12,7 +12,7 @@ KDAPL_DIR=${KDAPL_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
 KDAPL_STRETCH=${KDAPL_STRETCH:-1}
 # Context of the EVDs of tests that try all of them: softirq, process, poll
 KDAPL_CONTEXT=${KDAPL_CONTEXT:-softirq}
-# For the time-outs of the modules: emulation is slow, and slower on a busy host or with
+# For the timeouts of the modules: emulation is slow, and slower on a busy host or with
 # sanitizers
 KDAPL_SLOW=1
 [[ ${KDAPL_VM:-} != own-*-* ]] || KDAPL_SLOW=3
@@ -98,7 +98,7 @@ tap_refuse() {
 }
 
 # wait_for COMMAND...: repeat the command, in a subshell, until it succeeds, for at most HANG
-# seconds. On time-out, print the output of the last try to stderr. The command must only look for
+# seconds. On timeout, print the output of the last try to stderr. The command must only look for
 # an event: to repeat the action that is tested would hide its failures.
 wait_for() {
 	local end=$((SECONDS + HANG)) out
@@ -323,7 +323,7 @@ gcov_save() {
 
 # shorten_watchdogs N: check that there are N CPUs, and make the kernel report a CPU that is
 # hogged for 4 seconds, or a grace period of 8 seconds; PROVE_RCU adds 5 to the latter. lab/run_in_vm.py
-# boots with long time-outs. restore_watchdogs: restore those
+# boots with long timeouts. restore_watchdogs: restore those
 rcu_timeout=/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
 cpu_timeout=/proc/sys/kernel/watchdog_thresh
 shorten_watchdogs() {

@@ -34,7 +34,7 @@ from store import Store, order, table  # noqa: E402
 
 TOP = Path(__file__).resolve().parents[3]
 LOGS = TOP / "build" / "logs"
-# Jobs at a time. With more than two guests on two CPUs, time-outs in guests expire late
+# Jobs at a time. With more than two guests on two CPUs, timeouts in guests expire late
 ROOM = max(1, int(os.environ.get("KDAPL_ROOM", "2")))
 # The variables for single guests (check/guest) would change what a job does; these do not
 PASSED = ("KDAPL_CACHE", "KDAPL_STRETCH")

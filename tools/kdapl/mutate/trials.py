@@ -30,7 +30,7 @@ UNDECIDED, ERROR = "not decided", "error"       # these are not stored, but trie
 # Seconds of host time for each module in a guest. A trial that takes longer is not decided.
 LIMIT = 1800
 DIED, TIMEOUT = 98, 124     # exit status of lab/run_in_vm.py without a report of the kernel
-# The kernel ends a guest in which a task or a CPU hangs; before KUnit's time-out of 300 s, which
+# The kernel ends a guest in which a task or a CPU hangs; before KUnit's timeout of 300 s, which
 # waits for the end of the task without a limit
 HANGS = [word for name in ("hung_task_panic=1", "hung_task_timeout_secs=250",
                            "hung_task_check_interval_secs=30", "panic_on_rcu_stall=1")
@@ -241,7 +241,7 @@ class Trials:
 
     def loopback(self, mutation):
         """Run a short loopback. Returns the breakage, the verdict and the reason."""
-        # The clock counts instructions, so no time-out depends on the load of the host
+        # The clock counts instructions, so no timeout depends on the load of the host
         script = LOOP_SCRIPT.format(name=mutation.name)
         text, status = self.boot([mutation.name], script, "--icount")
         begun = text.partition(f"mutant {mutation.name} begins")[2]

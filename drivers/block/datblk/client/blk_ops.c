@@ -74,7 +74,8 @@ static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request 
 	ret = kdat_lmr_fmr_sg(queue->lmrs[rq->tag], pdu->sgl, datblk_map_sg(rq, pdu->sgl), priv,
 			      queue->ep, none, DAT_COMPLETION_SUPPRESS_FLAG, &local, &pdu->c.key);
 	pdu->c.address = offset_in_page(pdu->sgl->offset);
-	trace_datblk_register(queue->disk->number, queue->index, rq->tag, pdu->c.key, ret);
+	trace_datblk_register(datblk_host, queue->disk->number, queue->index, rq->tag, pdu->c.key,
+			      ret);
 	return datblk_request_exposed(queue->disk, ret);
 }
 
@@ -320,8 +321,9 @@ static void datblk_complete_rq(struct request *rq)
  * @rq:   the request
  * @data: unused
  *
- * A callback of blk_mq_tagset_busy_iter(). Context: process; the queue is quiesced and the
- * session closed.
+ * A callback of blk_mq_tagset_busy_iter().
+ *
+ * Context: process; the queue is quiesced and the session closed.
  *
  * Return: true: continue.
  */

@@ -8,7 +8,7 @@
  *	queue.c		a connection: objects of DAT, messages, events
  *	blk_ops.c	requests of the block layer
  *	resubmit.c	writes that are kept until they are flushed
- *	debugfs.c	the queues of a disk, for people
+ *	debugfs.c	statistics of the queues
  */
 #ifndef _DATBLK_CLIENT_H_
 #define _DATBLK_CLIENT_H_
@@ -58,11 +58,11 @@ struct datblk_kept {
 	void *ring;			/* constant; NULL: writes are not kept */
 	u32 size;			/* of the ring; constant */
 	spinlock_t lock;		/* guards the following; bottom halves off */
-	u64 tail;			/* of the oldest write */
-	u64 head;			/* after the latest write */
-	u64 fua;			/* of the latest write with FUA; or less than tail */
+	u64 tail;			/* position of the oldest write */
+	u64 head;			/* position after the latest write */
+	u64 fua;			/* position of the latest write with FUA; or less than tail */
 	u64 dropped;			/* after the latest write that found no room, or 0 */
-	/* By queue: of the write that is being copied. Set under the lock, reset by a release */
+	/* By queue: position of the write that it copies. Set under the lock, reset without it */
 	u64 copying[DATBLK_QUEUES_MAX];
 };
 
@@ -124,7 +124,7 @@ struct datblk_disk {
 	struct datblk_kept kept;
 	struct datblk_pdu *repeats;	/* one for each tag of a queue, if writes are kept */
 	wait_queue_head_t repeated;	/* woken when all are answered, or never will be */
-	u64 repeated_to;		/* position that a repeat has reached; as quiesced */
+	u64 repeated_to;		/* furthest position of a repeat; by the session's owner */
 	DAT_IA_HANDLE ia;
 	bool open;			/* the session exists */
 	bool quiesced;			/* by the session's owner */
@@ -164,9 +164,9 @@ struct datblk_queue {
 	unsigned int waiting;		/* their number */
 	struct list_head messages;	/* that are free */
 	unsigned int sending;		/* messages that are not */
-	u64 commands;			/* that were queued; like the next two, over all sessions */
-	u64 posted;			/* messages */
-	u64 answers;
+	u64 commands;			/* that were queued, in all sessions */
+	u64 posted;			/* messages with commands, in all sessions */
+	u64 answers;			/* to the commands, in all sessions */
 	struct datblk_pdu *ping;
 	atomic_t repeating;		/* repeated writes that are not complete; no lock */
 	bool pinging;			/* the ping has not been answered */

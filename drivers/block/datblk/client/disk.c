@@ -286,7 +286,9 @@ int datblk_disk_connect(struct datblk_disk *disk)
  * datblk_disk_abort - let the requests of a disk that is being added fail
  * @disk: the disk; another task is in datblk_disk_connect()
  *
- * Adding the disk reads its partition table, which may take for ever. Context: process.
+ * Adding the disk reads its partition table, which may take for ever.
+ *
+ * Context: process.
  */
 void datblk_disk_abort(struct datblk_disk *disk)
 {
@@ -314,7 +316,9 @@ bool datblk_disk_removal_expired(const struct datblk_disk *disk)
  * datblk_disk_remove - remove a disk
  * @disk: a disk that nobody else removes; put_disk() frees it when nobody has it open
  *
- * Dirty data are written first, if there is a connection. Context: process.
+ * Dirty data are written first, if there is a connection.
+ *
+ * Context: process.
  */
 void datblk_disk_remove(struct datblk_disk *disk)
 {

@@ -20,7 +20,7 @@
 #define PING_TIMEOUT	(25 * HZ)
 
 /* Kinds of DTOs, in the upper half of a cookie; the lower half is an index */
-enum { RECEIVE, SEND, REGISTER };
+enum { RECEIVE, SEND };
 
 static DAT_DTO_COOKIE datblk_queue_cookie(u32 kind, u32 index)
 {
@@ -182,9 +182,11 @@ static void datblk_queue_ping(struct datblk_queue *queue)
  * datblk_queue_greet - begin a connection with a ping
  * @queue: a queue that has just been connected
  *
- * The server ends a connection that sends no command, and the queue may have none to send. A
- * time-out of a request of the session before may call datblk_queue_heartbeat() late, and have sent
- * the ping. Context: any except hard interrupt.
+ * The server ends a connection that sends no command, and the queue may have none to send. A request
+ * of the previous session may time out late and call datblk_queue_heartbeat(). Then the ping has been
+ * sent already.
+ *
+ * Context: any except hard interrupt.
  */
 void datblk_queue_greet(struct datblk_queue *queue)
 {
@@ -200,7 +202,9 @@ void datblk_queue_greet(struct datblk_queue *queue)
  * @queue: a queue with a command that has not been answered for long
  *
  * The first call sends a PING; later calls end the session if the server has not answered it in
- * time. Context: any except hard interrupt.
+ * time.
+ *
+ * Context: any except hard interrupt.
  */
 void datblk_queue_heartbeat(struct datblk_queue *queue)
 {
@@ -538,8 +542,9 @@ static int datblk_queue_alloc_buffers(struct datblk_queue *queue)
  * @queue: the queue
  * @cpus:  number of CPUs
  *
- * A disk takes the vectors after those of the disk before it, so all CPUs take part. Context: any.
+ * Disks with the same number of queues use different vectors, until all are in use.
  *
+ * Context: any.
  * Return: the vector; the adapter may not have it.
  */
 unsigned int datblk_queue_vector(const struct datblk_queue *queue, unsigned int cpus)
@@ -604,7 +609,9 @@ static int datblk_queue_prepare(struct datblk_queue *queue)
  * datblk_queue_open - connect a queue
  * @queue: a queue that is closed; the IA of its disk is open
  *
- * After an error the caller closes the IA; disk->reason says why. Context: process.
+ * After an error the caller closes the IA; disk->reason says why.
+ *
+ * Context: process.
  *
  * Return: 0 or a negative error code; -EBUSY if the server has I/O of an earlier connection.
  */

@@ -122,8 +122,8 @@ static void datblk_kept_store(const struct datblk_kept *kept, u64 at,
  * @rq:    the request of the write, which has not been completed
  *
  * If the ring has no room, all writes in it are dropped: what is missing could not be repeated in
- * its place. A write with FUA cannot be lost. If an earlier write is kept, so is the place of the
- * one with FUA on the device, which must not be overwritten when the earlier one is repeated.
+ * its place. A write with FUA cannot be lost, so its data is not kept. Its sector and length are kept
+ * if an earlier write is, because a repeat of the earlier write must not overwrite it.
  *
  * The data are copied without the lock. No other write gets the place, even if this one is released
  * meanwhile.
@@ -260,8 +260,8 @@ static void datblk_kept_narrow(const struct datblk_kept *kept, struct datblk_kep
  * @kept:   writes of the disk
  * @cursor: place in the ring
  *
- * Writes with FUA, and what they have overwritten, are left out. So the device never goes back
- * behind what the server has on stable storage, even if nothing else is read.
+ * Writes with FUA, and what they have overwritten, are left out. So a repeat never replaces stable
+ * data by older data, even if it is interrupted.
  *
  * Context: as for datblk_kept_begin().
  * Return: false at the end.
@@ -411,9 +411,9 @@ static int datblk_resubmit_batch(struct datblk_disk *disk, struct datblk_kept_cu
  * @cursor: from datblk_kept_begin()
  * @batch:  datblk_resubmit_batch(); a test has another one
  *
- * After a write that the server has failed, the others are repeated all the same. The time-outs of
- * the disk restart when a repeat gets further than any before. So they expire if each repeat ends
- * at the same write.
+ * After a write that the server has failed, the others are repeated all the same. A repeat that gets
+ * further than all previous ones restarts the timeouts of the disk. If each repeat ends at the same
+ * write, they expire.
  *
  * Context: process.
  * Return: 0; -EIO if the server has failed a write; another error: the session cannot be used.

@@ -108,10 +108,10 @@ static void datblk_session_resume(struct datblk_disk *disk)
 }
 
 /**
- * datblk_session_ended - decide when to connect again, and whether the time-outs restart
+ * datblk_session_ended - decide when to connect again, and whether the timeouts restart
  * @disk: a disk whose session has ended
  *
- * The client reconnects at once only if the session has answered a command. The time-outs restart
+ * The client reconnects at once only if the session has answered a command. The timeouts restart
  * after a session in which the server has answered anything, or which has had no command.
  *
  * Context: process.
@@ -203,7 +203,7 @@ static bool datblk_session_reconnect(struct datblk_disk *disk)
 	return false;
 }
 
-/* Without a connection, waiting requests fail once a time-out has expired */
+/* Without a connection, waiting requests fail once a timeout has expired */
 static void datblk_session_fail(struct datblk_disk *disk)
 {
 	bool dead = datblk_session_expired(disk, disk->options.reconnect_timeout);
@@ -273,7 +273,9 @@ void datblk_session_recover(struct work_struct *work)
  * @disk: a disk that is being deleted, without requests
  *
  * The work item closes it, because an upcall may have queued the work item just now. When it is
- * closed, there are no more upcalls. Context: process.
+ * closed, there are no more upcalls.
+ *
+ * Context: process.
  */
 void datblk_session_end(struct datblk_disk *disk)
 {

@@ -113,7 +113,9 @@ EXPORT_SYMBOL_GPL(datblk_writes_session);
  * datblk_writes_opened - nobody uses the disk, and somebody is about to open it
  * @writes: what the client knows of its writes
  *
- * Flushes succeed again if one has failed: the users who lost data know. Context: process.
+ * Flushes succeed again if one has failed: the users who lost data know.
+ *
+ * Context: process.
  */
 void datblk_writes_opened(struct datblk_writes *writes)
 {

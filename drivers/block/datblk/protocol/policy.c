@@ -102,7 +102,9 @@ EXPORT_SYMBOL_GPL(datblk_check_command);
  * datblk_status - the status of the answer to a command
  * @err: 0, or the error of the device or file
  *
- * After NOMEM and AGAIN the same command may succeed. Context: any.
+ * After NOMEM and AGAIN the same command may succeed.
+ *
+ * Context: any.
  * Return: DATBLK_STS_*.
  */
 u8 datblk_status(int err)

@@ -4,7 +4,7 @@
  *
  * Called by the client and by the server, in any context. Host, disk, queue and tag identify a
  * command until it has been answered, on both machines. The disk is the number of the login; the
- * event of its session also has the number of its name, datblkN.
+ * session event also has N of datblkN.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM datblk
@@ -129,29 +129,32 @@ DEFINE_EVENT(datblk_status_class, datblk_answer,
 	     TP_PROTO(u64 host, u16 disk, u16 queue, u16 tag, u8 status),
 	     TP_ARGS(host, disk, queue, tag, status));
 
-/* Client: the bytes of a request were registered; @result is that of kdat_lmr_fmr_sg() */
+/* Client: the memory of a request was registered; @result: return value of kdat_lmr_fmr_sg() */
 TRACE_EVENT(datblk_register,
-	    TP_PROTO(u16 disk, u16 queue, u16 tag, u32 key, u32 result),
+	    TP_PROTO(u64 host, u16 disk, u16 queue, u16 tag, u32 key, u32 result),
 
-	    TP_ARGS(disk, queue, tag, key, result),
+	    TP_ARGS(host, disk, queue, tag, key, result),
 
-	    TP_STRUCT__entry(__field(u32, key)
+	    TP_STRUCT__entry(__field(u64, host)
+			     __field(u32, key)
 			     __field(u32, result)
 			     __field(u16, disk)
 			     __field(u16, queue)
 			     __field(u16, tag)),
 
-	    TP_fast_assign(__entry->key = key;
+	    TP_fast_assign(__entry->host = host;
+			   __entry->key = key;
 			   __entry->result = result;
 			   __entry->disk = disk;
 			   __entry->queue = queue;
 			   __entry->tag = tag;),
 
-	    TP_printk("disk=%u queue=%u tag=%u key=0x%08x result=0x%08x",
-		      __entry->disk, __entry->queue, __entry->tag, __entry->key, __entry->result)
+	    TP_printk("host=%016llx disk=%u queue=%u tag=%u key=0x%08x result=0x%08x",
+		      __entry->host, __entry->disk, __entry->queue, __entry->tag,
+		      __entry->key, __entry->result)
 );
 
-/* Client: a session is live, or was lost. @name: that of the disk is datblkN */
+/* Client: a session is live, or was lost. @name: N of datblkN */
 TRACE_EVENT(datblk_session,
 	    TP_PROTO(int name, u16 disk, u32 incarnation, bool live),
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The protocol of datblk on the wire: constants and layouts, no code. Both modules use it;
+ * The protocol of datblk on the wire: constants and layouts, no code. All three modules use it;
  * README describes it. All numbers are little endian, all layouts are fixed.
  *
  * A message of either direction consists of data, then headers of one size, then a trailer:

@@ -101,7 +101,9 @@ static void datblk_close_file(struct file *file)
  * @export: an export in state OPENING; its file, bdev and geo are written
  *
  * A block device is opened exclusively, and so is a file among the exports, unless all users
- * only read it. Context: process, a work item.
+ * only read it.
+ *
+ * Context: process, a work item.
  *
  * Return: 0; -EBUSY if another one uses the path; -EINVAL if it cannot be exported; or another
  * error code.
@@ -242,7 +244,9 @@ static void datblk_backing_submit_read_write(struct datblk_srv_command *cmd, blk
  * datblk_backing_submit - start the I/O of a command
  * @cmd: a command that has been checked; its data are in memory
  *
- * Calls datblk_cmd_done() when it has ended. Context: process.
+ * Calls datblk_cmd_done() when it has ended.
+ *
+ * Context: process.
  */
 void datblk_backing_submit(struct datblk_srv_command *cmd)
 {

@@ -286,7 +286,9 @@ static DAT_RETURN datblk_conn_send_batch(struct datblk_connection *conn,
  * @conn: the connection
  *
  * While a message is being sent, further answers wait until there are enough for a full
- * message, or until it has arrived. Context: process, upcall of the connection.
+ * message, or until it has arrived.
+ *
+ * Context: process, upcall of the connection.
  */
 void datblk_cmd_answer(struct datblk_connection *conn)
 {

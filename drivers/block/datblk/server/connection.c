@@ -174,8 +174,9 @@ static int datblk_conn_alloc_buffers(struct datblk_connection *conn)
  * @conn: the connection
  * @tag:  the tag
  *
- * The client may be in the same machine, and write pages out. Context: process, upcall of the
- * connection.
+ * The client may be in the same machine, and write pages out.
+ *
+ * Context: process, upcall of the connection.
  * Return: whether the buffer exists.
  */
 bool datblk_conn_data(struct datblk_connection *conn, unsigned int tag)

@@ -189,7 +189,9 @@ static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
  * datblk_port_login - answer the connection requests of a port
  * @work: in the port
  *
- * The client may be in the same machine, and write pages out. Context: process.
+ * The client may be in the same machine, and write pages out.
+ *
+ * Context: process.
  */
 void datblk_port_login(struct work_struct *work)
 {

@@ -52,8 +52,8 @@ enum datblk_srv_state {
 };
 
 /*
- * A device that clients can use. datblk_srv_lock guards it. Settings change only in state OFF.
- * The work item writes what is marked with (1), which is constant in state ON.
+ * A device that clients can use. datblk_srv_lock guards it. path, uuid and read_only change only in
+ * state OFF. The work item writes what is marked with (1), which is constant in state ON.
  */
 struct datblk_export {
 	struct config_group group;
@@ -62,7 +62,7 @@ struct datblk_export {
 	unsigned int count;			/* of them */
 	char *path;
 	char clients[DATBLK_CLIENTS_MAX];	/* addresses, separated by spaces; "": all */
-	uuid_t uuid;				/* written while the export is not enabled */
+	uuid_t uuid;
 	u64 instance;				/* see export.c */
 	bool read_only;
 	enum datblk_srv_state state;

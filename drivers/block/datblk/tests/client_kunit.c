@@ -23,7 +23,7 @@ struct ending {
 	const char *name;
 	bool had_command, had_answer, had_pong;
 	bool at_once;			/* the client reconnects without a delay */
-	bool restarts;			/* the time-outs of the disk restart */
+	bool restarts;			/* the timeouts of the disk restart */
 };
 
 static const struct ending endings[] = {
@@ -140,7 +140,7 @@ static void good_session_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, disk->state, DATBLK_LIVE);
 }
 
-/* A late time-out of a request of the session before comes between login and greeting */
+/* A late timeout of a request of the session before comes between login and greeting */
 static void one_ping(struct kunit *test)
 {
 	struct datblk_disk *disk = disk_alloc(test);

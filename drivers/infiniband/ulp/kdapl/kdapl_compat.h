@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Kernel differences, all of them.
+ * Differences between kernels, except those of the block layer.
  *
  * Sources are written for the newest kernel that Debian offers; this header,
  * force-included by the top-level Kbuild of the out-of-tree build, gives older

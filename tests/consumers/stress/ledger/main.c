@@ -97,7 +97,7 @@ static bool finished(void)
 	return ledger_enough() || test_failures() || test_stopping();
 }
 
-/* Waits until a removed device is added again, with a time-out */
+/* Waits until a removed device is added again, with a timeout */
 static int open_fixture(void)
 {
 	unsigned long end = test_deadline(DEVICE_MS);

@@ -30,7 +30,7 @@ extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, polled 
 extern struct workqueue_struct *kdapl_upcall_wq;	/* upcalls that may sleep */
 extern struct workqueue_struct *kdapl_notice_wq;	/* waits for the CM, seldom for minutes */
 
-/* Factor for internal time-outs, for test systems that are slower than hardware */
+/* Factor for internal timeouts, for test systems that are slower than hardware */
 extern unsigned int kdapl_timeout_scale;
 
 /* Maximum number of pages of one registration, even if the device allows more */

@@ -8,7 +8,7 @@
 
 unsigned int kdapl_timeout_scale = 1;
 module_param_named(stretch, kdapl_timeout_scale, uint, 0644);
-MODULE_PARM_DESC(stretch, "Multiplies internal time-outs, for emulated machines (default 1)");
+MODULE_PARM_DESC(stretch, "Multiplies internal timeouts, for emulated machines (default 1)");
 
 unsigned int kdapl_max_reg_pages = 2048;
 module_param_named(max_reg_pages, kdapl_max_reg_pages, uint, 0444);

@@ -4,7 +4,7 @@
  *
  * Owns the encoding, and the lookup with which every dat_* call begins. handle.c
  * extends and empties the handle table, in process context. The lookup runs in any
- * context, inside a read section (kdapl_rcu_read_lock_irqsave() or rcu_read_lock()).
+ * context, inside a read section, such as those below.
  *
  * A handle is generation:40 | type:4 | index:20. The index alone selects the table
  * entry. One comparison of the whole handle with the one stored in the object checks
@@ -140,9 +140,9 @@ DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, 
 			  DAT_RETURN busy);
 
 /*
- * The read section of the fast path. On a kernel without RT, a CPU with interrupts off is inside an
- * RCU read section, so a post only has to save the flags. An RT kernel must stay preemptible,
- * because its spinlocks sleep; there it is an ordinary RCU read section.
+ * The read section of posts that register memory and of dat_evd_dequeue(), which take spinlocks with
+ * interrupts off anyway: a CPU with interrupts off is inside an RCU read section. An RT kernel must
+ * stay preemptible, because its spinlocks sleep; there it is an ordinary RCU read section.
  */
 #ifdef CONFIG_PREEMPT_RT
 #define kdapl_rcu_read_lock_irqsave(flags)	do { (flags) = 0; rcu_read_lock(); } while (0)
@@ -153,7 +153,7 @@ DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, 
 #endif
 
 /*
- * A read section for code that takes no lock and may be interrupted: a grace period
+ * The read section of the other posts, which take no lock and may be interrupted: a grace period
  * waits for every CPU that does not schedule.
  */
 #ifdef CONFIG_PREEMPT_RT

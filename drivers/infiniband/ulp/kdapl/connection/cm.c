@@ -7,9 +7,10 @@
  * attempts and disconnects, cr.c passes in the ids of accepted requests, and
  * ep_strip.c ends the remaining objects.
  *
- * The callbacks (cm_event.c) set bits in ep->conn.todo and queue ep->conn.work. Only the work
- * changes the state of a connection, under ep->mutex. Each step checks the state first, so a bit
- * that is set too late has no effect.
+ * The callbacks (cm_event.c) set bits in ep->conn.todo and queue ep->conn.work. The work continues
+ * and ends connections, under ep->mutex; dat_ep_disconnect() only moves CONNECTED to
+ * DISCONNECT_PENDING, under ep->lock. Each step checks the state first, so a bit that is set too
+ * late has no effect.
  *
  * A connection that has ended may linger (enum kdapl_linger): the QP keeps its state for at
  * most KDAPL_LINGER_MS, so that an answer in flight, which contains the cause of the
@@ -219,7 +220,7 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 
 /*
  * Limits the attributes that the peer influences. The message of the peer influences the number of
- * retries and the time-out of an acknowledgment, which may be up to 2.4 hours or infinite. Posts
+ * retries and the timeout of an acknowledgment, which may be up to 2.4 hours or infinite. Posts
  * to a peer that has died must complete in a reasonable time. @attr: for RTS, as the CM proposes
  * it. Process context, ep->mutex held.
  */

@@ -88,7 +88,7 @@ struct kdapl_connect {
 	unsigned int arg;
 };
 
-/* The argument that is the @n-th one after the time-out */
+/* The argument that is the @n-th one after the timeout */
 static DAT_RETURN kdapl_connect_bad_arg(const struct kdapl_connect *c, unsigned int n)
 {
 	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + c->arg - 1 + n);

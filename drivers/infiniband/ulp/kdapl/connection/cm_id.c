@@ -18,7 +18,7 @@
 #define KDAPL_QUAL_PORTS	32001
 #define KDAPL_QUAL_BASE		33534
 
-/* A longer time-out makes the timer wheel late by up to one eighth */
+/* A longer timeout makes the timer wheel late by up to one eighth */
 #define KDAPL_TIMER_EXACT	63
 
 /*

@@ -9,13 +9,8 @@
  * rdma_destroy_id() may take a minute in rare cases, so each id has its own work item, which holds
  * no lock during this call.
  *
- * If the connection manager cannot send the first request (there is no route while the link is
- * down), it does not try again: the id goes to TIMEWAIT, and no call of rdma_cm can reach the peer
- * any more. A second rdma_disconnect() returns 0 and sends nothing. On rxe a failed send even
- * disables QP 1. So we do not send a disconnect until the port is active.
- *
- * The core deletes the GID of a deleted address in a work item. Until then the CM would send from
- * an address that does not exist. After that it has no GID to send from, so the id is destroyed.
+ * A request that cannot be sent is lost, so the id also waits while the port is down or its address
+ * is being deleted; kdapl-locking.rst (An endpoint) has the reasons.
  *
  * Owns the ids on kdapl_device.notices until they are destroyed: when the CM has an answer, when
  * KDAPL_NOTICE_SENT_MS have passed, or soon after the device was removed or the IA was closed
@@ -281,7 +276,7 @@ void kdapl_notice_flush(struct kdapl_device *dev)
 	/*
 	 * rdma_destroy_id() waits until the device has completed the messages of the id, and the CM
 	 * has sent its last retry of a reply, at most 66 seconds. It never returns if the device
-	 * does not complete a message. A time-out here would not help: the core then calls
+	 * does not complete a message. A timeout here would not help: the core then calls
 	 * remove() of rdma_cm, which waits for the same ids. Only the MAD layer could flush the
 	 * messages, and its remove() comes later.
 	 */

@@ -213,8 +213,8 @@ static void kdapl_modify_swap_verbs(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	swap(ep->sq.run_max, draft->sq.run_max);
 	ep->sq.run_start = ep->sq.run_tail;
 	swap(ep->setup.cq, draft->setup.cq);
-	ep->fast.slow_path = (ep->fast.slow_path & ~KDAPL_EP_SOLICITED) |
-			(draft->fast.slow_path & KDAPL_EP_SOLICITED);
+	WRITE_ONCE(ep->fast.slow_path, (ep->fast.slow_path & ~KDAPL_EP_SOLICITED) |
+				       (draft->fast.slow_path & KDAPL_EP_SOLICITED));
 	RCU_INIT_POINTER(draft->fast.qp, rcu_dereference_protected(ep->fast.qp, 1));
 	rcu_assign_pointer(ep->fast.qp, qp);
 }

@@ -103,7 +103,8 @@ KDAPL_DEFINE_QUERY(kdapl_ep, EP, KDAPL_BAD_HANDLE(EP));
  * @param:     receives them; other members do not change
  *
  * The remote address and port are defined during a connection attempt and a connection. Addresses
- * and texts are stored in the EP and are valid until it is freed or reset. The provider-specific
+ * and texts are stored in the EP until it is freed; the next query, a reset or a new attempt may
+ * change them. The provider-specific
  * attribute kdapl.first_error is the reason why the current or last connection has broken: the
  * operation (DAT_DTOS), the verbs status, the vendor code, and the number of outstanding posts of
  * that queue; or "none". kdapl.cm_status is what the connection manager has reported about the

@@ -64,7 +64,7 @@ static bool kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 
 	/* Not before: what the old QP flushed was an event, not to be parked */
 	spin_lock_irq(&ep->lock);
-	ep->fast.slow_path |= KDAPL_EP_PARK;
+	WRITE_ONCE(ep->fast.slow_path, ep->fast.slow_path | KDAPL_EP_PARK);
 	ep->drain.qp_moved = false;
 	spin_unlock_irq(&ep->lock);
 	return true;

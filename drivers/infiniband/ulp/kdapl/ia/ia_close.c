@@ -198,7 +198,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 			continue;
 		/*
 		 * No EP has a QP any more, so the MRs can be deregistered. If the device has
-		 * failed, a request to invalidate them would only end by its time-out.
+		 * failed, a request to invalidate them would only end by its timeout.
 		 */
 		if (type == DAT_HANDLE_TYPE_RMR || type == DAT_HANDLE_TYPE_LMR)
 			obj->ops->orphan(obj);

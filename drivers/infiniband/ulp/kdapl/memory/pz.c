@@ -11,7 +11,7 @@
  * A request that fails moves the QP to ERROR; then the QP is created again, and the request
  * is repeated once. A request that does not complete in time is not repeated: its QP is
  * drained and destroyed, so that the device does not use the memory any more when the
- * function returns. For another time-out period, every service request of the IA then fails at
+ * function returns. For another timeout period, every service request of the IA then fails at
  * once, so that calls do not time out one after the other. After a failure no invalidation is
  * requested until a registration has succeeded, and none at all after the device has reported a
  * fatal error: the callers deregister the MRs instead.

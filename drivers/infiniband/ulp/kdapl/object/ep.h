@@ -72,7 +72,7 @@ struct kdapl_marker {
 /* kdapl_ep.fast.slow_path: why a completion leaves the fast path */
 #define KDAPL_EP_PARK		0x01	/* not connected yet: park it */
 #define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: a completion schedules the work */
-#define KDAPL_EP_SOLICITED	0x04	/* receives are in solicited-wait mode; constant */
+#define KDAPL_EP_SOLICITED	0x04	/* receives are in solicited-wait mode; by dat_ep_modify() only */
 
 /* kdapl_ep.conn.todo: bits for the connection work, see cm.c */
 enum kdapl_todo {
@@ -83,7 +83,7 @@ enum kdapl_todo {
 	KDAPL_TODO_BREAK,	/* an error completion, or the address was lost */
 	KDAPL_TODO_DISCONNECT,	/* Consumer, abrupt */
 	KDAPL_TODO_GRACEFUL,	/* Consumer, graceful; or a request has completed since */
-	KDAPL_TODO_TIMEOUT,	/* ep->timer has expired */
+	KDAPL_TODO_TIMEOUT,	/* conn.timer has expired */
 	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: the peer is connected */
 	KDAPL_TODO_MARKER,	/* a query found an unsignalled tail of the queue */
 	KDAPL_TODO_ADDRESS,	/* addresses of the port have changed, check that of the IA */
@@ -97,7 +97,7 @@ enum kdapl_linger {
 	KDAPL_LINGER_REQUESTS,	/* for the peer's answers to requests to arrive */
 };
 
-/* First real error of a connection (G-36) */
+/* First error of a connection; a flush only while no other cause is known (G-36) */
 struct kdapl_first_error {
 	bool valid;
 	u8 op;			/* DAT_DTOS */
@@ -110,7 +110,7 @@ struct kdapl_first_error {
 struct kdapl_cm_status {
 	bool valid;
 	u8 event;		/* enum rdma_cm_event_type: the last one, or the first failure */
-	u8 reads_in;		/* limits of RDMA reads; written under kdapl_ep.mutex */
+	u8 reads_in;		/* limits of RDMA reads; both are written under ep->mutex */
 	u8 reads_out;
 	int status;		/* of that event */
 };
@@ -139,7 +139,7 @@ struct kdapl_ep_named {
 
 /**
  * struct kdapl_ep_texts - provider-specific attributes as dat_ep_query() returns them
- * @named:       the array that the Consumer receives; valid until the EP is freed
+ * @named:       the array that the Consumer receives; see dat_ep_query()
  * @first_error: text of kdapl.first_error
  * @cm_status:   text of kdapl.cm_status
  * @number:      texts of struct kdapl_ep_named
@@ -156,13 +156,18 @@ struct kdapl_ep_texts {
 
 /**
  * struct kdapl_ep_fast - what posts and completions read, in the order of their cache lines
- * @qp:     NULL while unconfigured, and if the EP is orphaned; RCU. Written under @mutex
- * @may_post: KDAPL_EP_MAY_*; follows @state
- * @slow_path: KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
+ * @qp:     RCU; written under ep->mutex. NULL while the EP is unconfigured, after kdapl_ep_strip(),
+ *          and from kdapl_ep_drop_verbs() to the next reset
+ * @may_post: KDAPL_EP_MAY_*; follows ep->state
+ * @slow_path: KDAPL_EP_PARK, KDAPL_EP_WATCH, KDAPL_EP_SOLICITED; written under ep->lock
+ * @srq_attached: the EP has an SRQ; constant
  * @need_write: zone and privilege that local memory needs if it is written. In the cache line of
- *          @qp: a receive reads both
- * @need_read: likewise, if it is read. Only dat_ep_modify() changes these two and the limits
- * @recv_evd: like @request_evd, changed under @mutex and @lock
+ *          @qp: a receive reads both. Like @need_read, @max_message and @max_rdma, changed by
+ *          dat_ep_modify() only, under ep->mutex and ep->lock
+ * @need_read: zone and privilege that it needs if it is read
+ * @max_reads_out: 0: the peer has granted no RDMA read. The connection work also changes it;
+ *          under ep->mutex
+ * @recv_evd: like @request_evd, changed under ep->mutex and ep->lock
  */
 struct kdapl_ep_fast {
 	struct ib_qp __rcu *qp;
@@ -196,13 +201,15 @@ struct kdapl_ep_limits {
 };
 
 /**
- * struct kdapl_ep_events - completions that wait for the connection, and its two events
- * @parked: completions from before the connection, oldest first; with @flushes_held, software
- *          flushes that wait for those of the device. This and the next five are under @lock
+ * struct kdapl_ep_events - parked completions, and the two events of a connection; under ep->lock
+ * @parked: completions from before the connection, oldest first; while @flushes_held, software
+ *          flushes that wait for those of the device
  * @parked_fired: recv_evd->nfired when the first completion was parked
- * @outcome_owed: the outcome event is owed (C-40)
- * @end_owed: ESTABLISHED was queued, and the end event is owed (C-41)
- * @private: the peer's private data for the outcome event; valid until reset
+ * @flushes_held: posts find no QP, but its drain has not ended
+ * @outcome_owed: an attempt has begun, and its outcome was not queued (C-40)
+ * @end_owed: ESTABLISHED was queued, and the end event was not (C-41)
+ * @private: the peer's private data, written before the outcome event is queued. The event points
+ *          to it, so it stays until a new attempt, which needs a reset
  */
 struct kdapl_ep_events {
 	struct kdapl_event *parked;
@@ -219,8 +226,11 @@ struct kdapl_ep_events {
 
 /**
  * struct kdapl_ep_setup - what the EP was made of
- * @pz:     like the other parents, @attr and @named, changed under @mutex and @lock
- * @srq_node: on srq->eps, by @qp_value
+ * @pz:     like @connect_evd, @attr and @named, changed under ep->mutex and ep->lock
+ * @srq:    constant
+ * @cq:     changed under ep->mutex, while the EP has no cm_id: the CM callback reads it
+ * @srq_node: on srq->eps while @qp_value is set; written under srq->mutex, read under RCU
+ * @qp_value: the QP by which completions of the SRQ find the EP; never dereferenced
  * @slots:  the memory of the slots of both queues, and of the run ring
  */
 struct kdapl_ep_setup {
@@ -236,32 +246,32 @@ struct kdapl_ep_setup {
 };
 
 /**
- * struct kdapl_ep_conn - the connection; only connection/ changes it, under @mutex unless said
+ * struct kdapl_ep_conn - the connection; only connection/ changes it, under ep->mutex unless said
  * @keepalive_seen: progress of the queues when @keepalive last ran
  * @keepalive: probes an idle connection, see keepalive.c
  * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
  *          PASSIVE_CONNECTION_PENDING
  * @cm_id:  of the current attempt or connection, otherwise NULL
- * @notice: for the end of @cm_id, or of the next one
- * @passive: the EP accepts; under @lock and @mutex
+ * @notice: reserved for the end of @cm_id, or of the next one, which so needs no memory
+ * @passive: the EP accepts; under ep->lock and ep->mutex
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
  * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @lingers_for
- * @fail_number: the CM callbacks write it, under @lock
- * @status: under @lock
- * @local: address of the current or last connection, IPv4 or IPv6; of the IA before that. Under
- *          @lock and @mutex, like the next one
- * @elsewhere: it is not that of the IA, but another one of its port
+ * @fail_number: outcome of the first failure of the attempt, or 0; under ep->lock
+ * @status: under ep->lock, except its limits of RDMA reads
+ * @local: address of the current or last connection, IPv4 or IPv6; of the IA before that. Like
+ *          @elsewhere, @remote, @qual and the ports, under ep->lock and ep->mutex
+ * @elsewhere: @local is not the address of the IA, but another one of its port
  * @private_out: the Consumer's data, from dat_ep_connect() to the request
  * @offer: parameters of that request; constant while the id exists
  * @deadline: monotonic time at which @timer expires; set while @timer is stopped
  * @give_up: while @timer waits for a late ESTABLISHED, the time at which the attempt ends;
  *          otherwise 0
- * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
- *          under @lock
- * @ended_cleanly: one side has disconnected before anything broke; under @lock
+ * @cancelled: the Consumer has cancelled the attempt, so its outcome is DISCONNECTED; under
+ *          ep->lock
+ * @ended_cleanly: one side has disconnected before anything broke; under ep->lock
  * @peer_gone: the CM has reported DISCONNECTED or REJECTED for @cm_id, so the peer needs no
- *          disconnect; written by its callback
- * @lingers_for: enum kdapl_linger; written under @mutex and @lock
+ *          disconnect; under the handler_mutex of @cm_id
+ * @lingers_for: enum kdapl_linger; written under ep->mutex and ep->lock
  * @posts_queued: graceful disconnect: all posts that saw CONNECTED are in the queue
  * @teardown_number: end event of a connection that ends because its EP is destroyed
  */
@@ -296,12 +306,16 @@ struct kdapl_ep_conn {
 };
 
 /**
- * struct kdapl_ep_drain - how the QP empties, and its end; under @mutex unless said
+ * struct kdapl_ep_drain - how the QP empties, and its end; under ep->mutex unless said
  * @qp_left_init: the QP has left INIT
- * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are not errors; under @lock
+ * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are not errors; written
+ *          under ep->mutex and ep->lock
  * @qp_stuck: the device has refused to do so
  * @timed_out: the drain of the QP has timed out
- * @last_wqe: the device has reported the end of an EP with an SRQ
+ * @last_wqe: completed by the event handler of the QP when an EP with an SRQ has used its last
+ *          buffer
+ * @marker: shows that unsignalled requests have completed; for its lock see struct kdapl_marker
+ * @sq:     like @rq, the marker that drains a queue
  * @verbs_counted: the EP is counted in ia->nqps and ia->nverbs
  * @teardown_qp: QP that posts do not find any more, to be destroyed
  * @teardown_node: on the list that the caller of kdapl_ep_strip() owns
@@ -329,9 +343,10 @@ struct kdapl_ep_drain {
  *          were not flushed), @connected_at (jiffies of the last ESTABLISHED), and what the parts
  *          say
  * @state:  DAT_EP_STATE; written under @lock
- * @mutex:  serialises connect, accept, reset, the connection work and device removal
- * @dying:  dat_ep_free() has begun; under @mutex
- * @orphaned: the EP is orphaned: its verbs objects were destroyed; under @mutex
+ * @mutex:  serialises connect, accept, RSPs, modify, reset, free, the connection work, keepalive and
+ *          device removal
+ * @dying:  dat_ep_free() or dat_ia_close() has begun to free the EP; written under @mutex
+ * @orphaned: kdapl_ep_strip() has begun, and nothing else changes the state any more; under @mutex
  */
 struct kdapl_ep {
 	struct kdapl_obj obj;

@@ -93,7 +93,7 @@ struct kdapl_ring_event {
  * @cur_ep:  EP whose event an upcall delivers that was taken off the queue, or NULL
  * @wait:    tasks that wait for the end of an upcall, see KDAPL_EVD_WAITER
  * @work:    polls the CQs that have announced completions, and delivers events
- * @upcaller: process context: the task that runs @work while it delivers, or NULL; set under @lock
+ * @upcaller: process context: the task that runs @work while it delivers, or NULL
  * @process_node: process context: on the list of such EVDs, see evd_work.c
  * @timer:   polls and delivers what the device or the Consumer has left, see evd_work.c
  * @polled:  when the Consumer has polled last, in jiffies

@@ -31,8 +31,8 @@ struct module;
  * @addr_missed_at: when that was first noticed, in jiffies; under kdapl_device_mutex
  * @limits: copy of those of the device, valid without it
  * @attr:   what dat_ia_query() returns, set when the IA is opened
- * @sem:    read: calls that create verbs objects; write: the device removal that
- *          orphans the IA
+ * @sem:    read: calls that create verbs objects; write: device removal and dat_ia_close(), when
+ *          they begin
  * @mutex:  guards @objs and the flag rules of shared EVDs
  * @objs:   all objects by type
  * @nverbs: objects that still own verbs objects; removal waits for 0
@@ -43,7 +43,7 @@ struct module;
  *          and their last request has completed; dat_ia_close() frees LMRs after them
  * @ended_eps: EPs whose memory dat_ia_close() frees after the EVDs, by obj.node; used by the
  *          thread that closes the IA
- * @wait:   for @nverbs, @npds and @nrmrs, and for @objs to become empty
+ * @wait:   for @nverbs, @nqps, @npds and @nrmrs, and for @objs to become empty
  * @mem:    references of the IA itself and of every object on @objs; the last one
  *          frees the memory
  * @lost:   node of IA_CATASTROPHIC, which belongs to the queue of @async_evd while it is there

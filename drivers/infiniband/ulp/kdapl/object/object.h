@@ -5,13 +5,7 @@
  * There is one header for each type of object. Fields that several directories use are here; each
  * structure says which lock guards which field.
  *
- * Locks, outermost first (kdapl-locking.rst has the reasons):
- *   kdapl_device_mutex, kdapl_ia.sem, kdapl_ep.mutex, handler_mutex of a
- *   cm_id (rdma_cm's), kdapl_ia.mutex, kdapl_pz.mutex, kdapl_srq.mutex; then
- *   spinlocks: kdapl_sp.lock, kdapl_polled_cq.lock, kdapl_sq.lock, kdapl_rmr.lock,
- *   kdapl_lmr.lock, kdapl_pz.map_lock, kdapl_ep.lock, kdapl_evd.lock.
- * CM callbacks take spinlocks only, and no rdma_* function is called under any of
- * these.
+ * kdapl-locking.rst has the order of the locks.
  */
 #ifndef _KDAPL_OBJECT_H_
 #define _KDAPL_OBJECT_H_

@@ -184,7 +184,7 @@ static bool kdapl_marker_wait_posted(struct kdapl_ep *ep, struct ib_qp *qp,
 
 /*
  * An EP with an SRQ has no receive queue for a marker. The device raises an event when
- * the QP has used its last buffer, but some devices never do. The time-out is short if
+ * the QP has used its last buffer, but some devices never do. The timeout is short if
  * the caller does not need all completions.
  */
 static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all, unsigned long since)
@@ -314,9 +314,9 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
  * @qp:       the QP of kdapl_drain_begin()
  * @wait_all: wait kdapl_drain_all_ms instead of KDAPL_DRAIN_TIMEOUT_MS, because posts are lost when
  *            the QP is destroyed
- * @since:    jiffies from which the time-outs count. A caller that drains many QPs
+ * @since:    jiffies from which the timeouts count. A caller that drains many QPs
  *            passes the same value for all, taken after kdapl_drain_begin() of the
- *            last one, so that they share the time-out
+ *            last one, so that they share the timeout
  *
  * When 0 is returned, the done callback of every request and receive of the QP has run,
  * unless the Consumer has continued to post. A device may keep some: a failed one

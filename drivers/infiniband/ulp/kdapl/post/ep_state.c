@@ -3,8 +3,8 @@
  * The state of an EP: which posts it accepts in each state, which of them may take the
  * fast path, the events of the connection, and the end of parking.
  *
- * Called under ep->lock, in any context, by the connection work and by all that changes the
- * state of an EP.
+ * Called in any context by the connection work and by all that changes the state of an EP, with
+ * ep->lock held, except kdapl_ep_message_parked() and kdapl_ep_enter_connected(), which take it.
  */
 #include "event/event.h"
 #include "post.h"

@@ -214,8 +214,8 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep)
 }
 
 /*
- * Hides the QP from posts, which are held back after a grace period. Process context, ep->mutex
- * held.
+ * Hides the QP from posts, which are flushed in software from now on. These flushes are held back
+ * until kdapl_ep_unhold(). Process context, ep->mutex held.
  */
 void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 {

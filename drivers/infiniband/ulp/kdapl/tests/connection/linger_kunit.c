@@ -148,7 +148,7 @@ static void C_24_an_abrupt_disconnect_ends_the_wait(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_ERR_FLUSHED, 0);
 }
 
-/* The wait has a time-out, which is not too short, whatever requests are outstanding */
+/* The wait has a timeout, which is not too short, whatever requests are outstanding */
 static void C_29_the_wait_is_bounded(struct kunit *test)
 {
 	static const u32 flags[] = { 0, DAT_COMPLETION_SUPPRESS_FLAG };

@@ -138,8 +138,8 @@ static void C_36_free_of_an_endpoint_waits_three_grace_periods(struct kunit *tes
 }
 
 /*
- * The endpoints share one time-out. If they waited one after the other they would take
- * four times as long as the bound below, which is far longer than one time-out.
+ * The endpoints share one timeout. If they waited one after the other they would take
+ * four times as long as the bound below, which is far longer than one timeout.
  */
 static void C_32_100_endpoints_share_the_wait_for_LAST_WQE(struct kunit *test)
 {

@@ -541,7 +541,7 @@ static void C_32_late_LAST_WQE_ends_disconnect_and_reset(struct kunit *test)
 
 /* ---- suite -------------------------------------------------------------------------------- */
 
-/* So that no time-out ends the calls that block here, even if the host stops for a while */
+/* So that no timeout ends the calls that block here, even if the host stops for a while */
 #define STRETCH		100U
 
 static unsigned int stretch_before;

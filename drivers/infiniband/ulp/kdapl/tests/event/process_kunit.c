@@ -294,7 +294,7 @@ static void hold_upcall_of(struct kunit *test, struct tp_ep *tep)
 /* What was started aside waits, until the upcall ends */
 static void expect_it_waits(struct kunit *test)
 {
-	/* Longer than the time-out of a drain */
+	/* Longer than the timeout of a drain */
 	msleep(2 * KDAPL_DRAIN_TIMEOUT_MS);
 	KUNIT_EXPECT_FALSE(test, completion_done(&ending.done));
 	KUNIT_EXPECT_FALSE(test, completion_done(&second.done));

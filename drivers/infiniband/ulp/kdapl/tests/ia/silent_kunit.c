@@ -228,7 +228,7 @@ static void L_06_one_time_limit_for_all_regions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_valid_mrs(env->fake), 0);
 }
 
-/* No registration waits for the time-out of another one; later the device gets another chance */
+/* No registration waits for the timeout of another one; later the device gets another chance */
 static void L_06_one_time_limit_for_all_registrations(struct kunit *test)
 {
 	struct kdapl_ia *ia = env->ia;

@@ -126,7 +126,7 @@ void mem_expect_bound(struct kunit *test, struct mem *m, DAT_RMR_CONTEXT key);
 void mem_expect_fmr(struct kunit *test, struct mem *m, bool bound, DAT_RMR_CONTEXT key);
 /* Posts with the context; a successful post is completed */
 DAT_RETURN mem_local_use(struct mem *m, struct tp_ep *ep, DAT_LMR_CONTEXT context);
-/* Waits until the LMR is not in use, and frees it; false after a time-out */
+/* Waits until the LMR is not in use, and frees it; false after a timeout */
 bool mem_lmr_goes(DAT_LMR_HANDLE lmr);
 
 #endif /* _KDAPL_MEM_KUNIT_H_ */

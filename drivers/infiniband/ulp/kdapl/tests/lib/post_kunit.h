@@ -170,7 +170,7 @@ static inline bool tp_needs_read(enum tp_call call)
 }
 
 /*
- * Count ticks, to check an upper bound of the module's time-outs. If the host stops a guest,
+ * Count ticks, to check an upper bound of the module's timeouts. If the host stops a guest,
  * jiffies catch up afterwards, but the timer expires only once. So the count may be too low, but
  * never too high.
  */

@@ -80,7 +80,7 @@ static void G_31_a_receive_fails_before_the_connection(struct kunit *test)
 
 /*
  * The device refuses markers, and raises no event for receives that are not solicited, so
- * the drain must poll for them. The time-outs are too long to end it, and the timer that also
+ * the drain must poll for them. The timeouts are too long to end it, and the timer that also
  * polls, which the disconnect starts, is stopped.
  */
 static void G_33_a_drain_without_markers_polls_receives(struct kunit *test)
