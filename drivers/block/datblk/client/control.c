@@ -35,8 +35,8 @@ static DEFINE_IDA(ids);
 static DEFINE_MUTEX(datblk_disks_lock);		/* guards disks */
 static LIST_HEAD(disks);
 static DECLARE_WAIT_QUEUE_HEAD(disks_changed);	/* woken when a disk has been added, or freed */
-static atomic_t disks_left;			/* that have not been freed */
-static atomic_t connects;			/* number of attempts that have ended */
+static atomic_t datblk_disks_left;			/* that have not been freed */
+static atomic_t datblk_connects;			/* number of attempts that have ended */
 
 /**
  * datblk_disk_gone - free a disk that nobody has open any more
@@ -48,18 +48,19 @@ void datblk_disk_gone(struct datblk_disk *disk)
 {
 	ida_free(&ids, disk->id);
 	datblk_disk_free(disk);
-	if (atomic_dec_and_test(&disks_left))
+	if (atomic_dec_and_test(&datblk_disks_left))
 		wake_up_all(&disks_changed);
 }
 
-static int parse_number(const char *value, unsigned int least, unsigned int most, unsigned int *to)
+static int datblk_parse_number(const char *value, unsigned int least, unsigned int most,
+			       unsigned int *to)
 {
 	int err = kstrtouint(value, 0, to);
 
 	return err ?: *to < least || *to > most ? -ERANGE : 0;
 }
 
-static int parse_text(const char *value, char *to, size_t room)
+static int datblk_parse_text(const char *value, char *to, size_t room)
 {
 	return *value && strscpy(to, value, room) > 0 ? 0 : -ENAMETOOLONG;
 }
@@ -70,27 +71,27 @@ static int datblk_parse_option(struct datblk_options *options, const char *name,
 	int err;
 
 	if (!strcmp(name, "ia"))
-		return parse_text(value, options->ia, sizeof(options->ia));
+		return datblk_parse_text(value, options->ia, sizeof(options->ia));
 	if (!strcmp(name, "address"))
-		return parse_text(value, options->address, sizeof(options->address));
+		return datblk_parse_text(value, options->address, sizeof(options->address));
 	if (!strcmp(name, "device"))
-		return parse_text(value, options->device, sizeof(options->device));
+		return datblk_parse_text(value, options->device, sizeof(options->device));
 	if (!strcmp(name, "queues"))
-		return parse_number(value, 1, DATBLK_QUEUES_MAX, &options->queues);
+		return datblk_parse_number(value, 1, DATBLK_QUEUES_MAX, &options->queues);
 	if (!strcmp(name, "depth"))
-		return parse_number(value, 1, DATBLK_DEPTH_MAX, &options->depth);
+		return datblk_parse_number(value, 1, DATBLK_DEPTH_MAX, &options->depth);
 	if (!strcmp(name, "io_kib"))
-		return parse_number(value, DATBLK_IO_UNIT / 1024, DATBLK_IO_MAX / 1024,
-				    &options->io_kib);
+		return datblk_parse_number(value, DATBLK_IO_UNIT / 1024, DATBLK_IO_MAX / 1024,
+					   &options->io_kib);
 	if (!strcmp(name, "fail_io_timeout"))
-		return parse_number(value, 0, INT_MAX / HZ, &options->fail_io_timeout);
+		return datblk_parse_number(value, 0, INT_MAX / HZ, &options->fail_io_timeout);
 	if (!strcmp(name, "reconnect_timeout"))
-		return parse_number(value, 0, INT_MAX / HZ, &options->reconnect_timeout);
+		return datblk_parse_number(value, 0, INT_MAX / HZ, &options->reconnect_timeout);
 	if (!strcmp(name, "resubmit_kib"))
-		return parse_number(value, 0, SZ_1G / 1024, &options->resubmit_kib);
+		return datblk_parse_number(value, 0, SZ_1G / 1024, &options->resubmit_kib);
 	if (strcmp(name, "qual"))
 		return -EINVAL;
-	err = parse_number(value, 1, U16_MAX, &number);
+	err = datblk_parse_number(value, 1, U16_MAX, &number);
 	options->qual = number;
 	return err;
 }
@@ -186,7 +187,7 @@ static int datblk_connect(char *line, char *name)
 
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
-	atomic_inc(&disks_left);
+	atomic_inc(&datblk_disks_left);
 	datblk_disk_list(disk);
 	err = datblk_disk_connect(disk);
 	mutex_lock(&datblk_disks_lock);
@@ -201,7 +202,7 @@ static int datblk_connect(char *line, char *name)
 	mutex_unlock(&datblk_disks_lock);
 	if (err)
 		datblk_disk_gone(disk);
-	atomic_inc(&connects);
+	atomic_inc(&datblk_connects);
 	wake_up_all(&disks_changed);
 	return err;
 }
@@ -272,11 +273,11 @@ static struct datblk_disk *datblk_disk_claim_added(const char *name, bool force)
 	int seen;
 
 	for (;;) {
-		seen = atomic_read(&connects);
+		seen = atomic_read(&datblk_connects);
 		disk = datblk_disk_claim(name, force);
 		if (disk != ERR_PTR(-EAGAIN))
 			return disk;
-		if (wait_event_killable(disks_changed, atomic_read(&connects) != seen))
+		if (wait_event_killable(disks_changed, atomic_read(&datblk_connects) != seen))
 			return ERR_PTR(-EINTR);
 	}
 }
@@ -414,7 +415,7 @@ static int __init datblk_client_init(void)
 static void __exit datblk_client_exit(void)
 {
 	misc_deregister(&datblk_control);
-	wait_event(disks_changed, !atomic_read(&disks_left));
+	wait_event(disks_changed, !atomic_read(&datblk_disks_left));
 	synchronize_rcu_tasks();
 	datblk_debugfs_exit();
 	destroy_workqueue(datblk_wq);

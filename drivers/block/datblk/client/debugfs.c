@@ -7,7 +7,7 @@
 #include <linux/seq_file.h>
 #include "client.h"
 
-static struct dentry *root;
+static struct dentry *datblk_debugfs_root;
 
 static void datblk_queue_show(struct seq_file *m, struct datblk_queue *queue)
 {
@@ -16,9 +16,9 @@ static void datblk_queue_show(struct seq_file *m, struct datblk_queue *queue)
 	spin_lock_bh(&queue->lock);
 	for (i = 0; i < tags; i++)
 		busy += !!queue->pdus[i];
-	seq_printf(m, "queue=%u commands=%llu messages=%llu answers=%llu busy=%u waiting=%u sending=%u",
-		   queue->index, queue->commands, queue->posted, queue->answers, busy,
-		   queue->waiting, queue->sending);
+	seq_printf(m, "queue=%u commands=%llu messages=%llu answers=%llu",
+		   queue->index, queue->commands, queue->posted, queue->answers);
+	seq_printf(m, " busy=%u waiting=%u sending=%u", busy, queue->waiting, queue->sending);
 	if (queue->pinging)
 		seq_printf(m, " ping=%ums", jiffies_to_msecs(jiffies - queue->pinged));
 	spin_unlock_bh(&queue->lock);
@@ -44,7 +44,7 @@ DEFINE_SHOW_ATTRIBUTE(queues);
  */
 void datblk_debugfs_add(struct datblk_disk *disk)
 {
-	disk->debugfs = debugfs_create_dir(disk->gendisk->disk_name, root);
+	disk->debugfs = debugfs_create_dir(disk->gendisk->disk_name, datblk_debugfs_root);
 	debugfs_create_file("queues", 0400, disk->debugfs, disk, &queues_fops);
 }
 
@@ -62,11 +62,11 @@ void datblk_debugfs_remove(struct datblk_disk *disk)
 /* Creates the directory of the client. Process context, module load */
 void __init datblk_debugfs_init(void)
 {
-	root = debugfs_create_dir("datblk", NULL);
+	datblk_debugfs_root = debugfs_create_dir("datblk", NULL);
 }
 
 /* Removes it. Process context, module unload, no disk is left */
 void datblk_debugfs_exit(void)
 {
-	debugfs_remove(root);
+	debugfs_remove(datblk_debugfs_root);
 }

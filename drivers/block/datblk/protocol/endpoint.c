@@ -49,7 +49,8 @@ void datblk_buffers_free(struct datblk_buffers *buffers)
 }
 EXPORT_SYMBOL_GPL(datblk_buffers_free);
 
-static int alloc_memory(struct datblk_buffers *buffers, unsigned int count, size_t size)
+static int datblk_buffers_alloc_memory(struct datblk_buffers *buffers, unsigned int count,
+				       size_t size)
 {
 	unsigned int i;
 
@@ -83,7 +84,7 @@ static int alloc_memory(struct datblk_buffers *buffers, unsigned int count, size
 int datblk_buffers_alloc(struct datblk_buffers *buffers, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
 			 unsigned int count, size_t size, DAT_MEM_PRIV_FLAGS priv)
 {
-	int err = buffers->regions ? 0 : alloc_memory(buffers, count, size);
+	int err = buffers->regions ? 0 : datblk_buffers_alloc_memory(buffers, count, size);
 	unsigned int i;
 
 	if (err) {

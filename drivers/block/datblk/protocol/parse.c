@@ -87,7 +87,7 @@ bool datblk_name_ok(const char *name)
 }
 EXPORT_SYMBOL_GPL(datblk_name_ok);
 
-static bool limits_ok(const struct datblk_limits *limits)
+static bool datblk_limits_ok(const struct datblk_limits *limits)
 {
 	return limits->depth && limits->depth <= DATBLK_DEPTH_MAX &&
 	       limits->inline_max <= DATBLK_INLINE_MAX &&
@@ -96,7 +96,7 @@ static bool limits_ok(const struct datblk_limits *limits)
 }
 
 /* The number of sectors may be too large for a number of bytes: 0 is refused afterwards */
-static u32 sectors_to_bytes(u32 sectors)
+static u32 datblk_sectors_to_bytes(u32 sectors)
 {
 	return sectors <= DATBLK_IO_MAX / DATBLK_SECTOR ? sectors * DATBLK_SECTOR : 0;
 }
@@ -131,15 +131,15 @@ unsigned int datblk_check_login(const void *data, size_t size, struct datblk_log
 	req->queue = login.queue;
 	req->queues = login.queues;
 	memcpy(req->name, login.name, sizeof(req->name));
-	if (login.features || !req->host || !limits_ok(&req->limits) ||
-	    !datblk_name_ok(req->name) || req->queue >= req->queues ||
-	    req->queues > DATBLK_QUEUES_MAX)
+	if (login.features || !req->host || !datblk_limits_ok(&req->limits) ||
+		   !datblk_name_ok(req->name) || req->queue >= req->queues ||
+		   req->queues > DATBLK_QUEUES_MAX)
 		return DATBLK_REFUSE_LOGIN;
 	return DATBLK_ADMIT;
 }
 EXPORT_SYMBOL_GPL(datblk_check_login);
 
-static bool geometry_ok(const struct datblk_geometry *geo, u32 io_max)
+static bool datblk_geometry_ok(const struct datblk_geometry *geo, u32 io_max)
 {
 	bool discard = geo->flags & DATBLK_CAN_DISCARD;
 
@@ -188,9 +188,9 @@ int datblk_check_welcome(const void *data, size_t size, struct datblk_limits *li
 		return -EPROTO;
 	got.depth = le16_to_cpu(w.depth);
 	got.inline_max = le16_to_cpu(w.inline_sectors) * DATBLK_SECTOR;
-	got.io_max = sectors_to_bytes(le32_to_cpu(w.io_sectors));
-	if (!limits_ok(&got) || got.depth > limits->depth ||
-	    got.inline_max > limits->inline_max || got.io_max > limits->io_max)
+	got.io_max = datblk_sectors_to_bytes(le32_to_cpu(w.io_sectors));
+	if (!datblk_limits_ok(&got) || got.depth > limits->depth ||
+		   got.inline_max > limits->inline_max || got.io_max > limits->io_max)
 		return -EPROTO;
 	geo->capacity = le64_to_cpu(w.capacity);
 	geo->flags = le32_to_cpu(w.flags);
@@ -201,7 +201,7 @@ int datblk_check_welcome(const void *data, size_t size, struct datblk_limits *li
 	geo->zeroes_sectors = le32_to_cpu(w.zeroes_sectors);
 	import_uuid(&geo->uuid, w.uuid);
 	geo->instance = le64_to_cpu(w.instance);
-	if (!geometry_ok(geo, got.io_max))
+	if (!datblk_geometry_ok(geo, got.io_max))
 		return -EPROTO;
 	*limits = got;
 	return 0;
@@ -235,8 +235,8 @@ EXPORT_SYMBOL_GPL(datblk_check_refusal);
  * Checks the trailer. On success *headers is the offset of the first header, which is the
  * number of bytes of data.
  */
-static enum datblk_flaw check_trailer(const void *message, size_t size, u8 type, size_t each,
-				      u32 *headers, unsigned int *count)
+static enum datblk_flaw datblk_parse_trailer(const void *message, size_t size, u8 type, size_t each,
+					     u32 *headers, unsigned int *count)
 {
 	struct datblk_trailer trailer;
 
@@ -259,7 +259,7 @@ static enum datblk_flaw check_trailer(const void *message, size_t size, u8 type,
 	return DATBLK_SOUND;
 }
 
-static u8 legal_flags(u8 op)
+static u8 datblk_legal_flags(u8 op)
 {
 	switch (op) {
 	case DATBLK_OP_READ:
@@ -274,8 +274,8 @@ static u8 legal_flags(u8 op)
 }
 
 /* Either inline, or with a key */
-static enum datblk_flaw check_data(const struct datblk_command *cmd,
-				   const struct datblk_limits *limits)
+static enum datblk_flaw datblk_parse_data(const struct datblk_command *cmd,
+					  const struct datblk_limits *limits)
 {
 	if (cmd->flags & DATBLK_INLINE) {
 		if (cmd->length > limits->inline_max)
@@ -288,14 +288,14 @@ static enum datblk_flaw check_data(const struct datblk_command *cmd,
 									DATBLK_SOUND;
 }
 
-static enum datblk_flaw check_command(const struct datblk_command *cmd,
-				      const struct datblk_limits *limits)
+static enum datblk_flaw datblk_parse_check(const struct datblk_command *cmd,
+					  const struct datblk_limits *limits)
 {
 	bool bare = cmd->op == DATBLK_OP_FLUSH || cmd->op == DATBLK_OP_PING;
 
 	if (cmd->op < DATBLK_OP_READ || cmd->op > DATBLK_OP_PING)
 		return DATBLK_FLAW_OP;
-	if (cmd->flags & ~legal_flags(cmd->op))
+	if (cmd->flags & ~datblk_legal_flags(cmd->op))
 		return DATBLK_FLAW_FLAGS;
 	if (cmd->op == DATBLK_OP_PING ? cmd->tag != limits->depth : cmd->tag >= limits->depth)
 		return DATBLK_FLAW_TAG;
@@ -305,12 +305,12 @@ static enum datblk_flaw check_command(const struct datblk_command *cmd,
 	    cmd->sector > DATBLK_SECTOR_MAX - cmd->length / DATBLK_SECTOR)
 		return DATBLK_FLAW_SECTOR;
 	if (cmd->op == DATBLK_OP_READ || cmd->op == DATBLK_OP_WRITE)
-		return check_data(cmd, limits);
+		return datblk_parse_data(cmd, limits);
 	return cmd->address || cmd->key ? DATBLK_FLAW_KEY : DATBLK_SOUND;
 }
 
-static enum datblk_flaw read_command(const void *from, const struct datblk_limits *limits,
-				     struct datblk_command *cmd)
+static enum datblk_flaw datblk_parse_command(const void *from, const struct datblk_limits *limits,
+					     struct datblk_command *cmd)
 {
 	struct datblk_wire_command c;
 
@@ -325,7 +325,7 @@ static enum datblk_flaw read_command(const void *from, const struct datblk_limit
 	cmd->offset = 0;
 	if (c.reserved)
 		return DATBLK_FLAW_RESERVED;
-	return check_command(cmd, limits);
+	return datblk_parse_check(cmd, limits);
 }
 
 /**
@@ -350,11 +350,12 @@ enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
 	u32 headers, offset = 0;
 	unsigned int i;
 
-	flaw = check_trailer(message, size, DATBLK_COMMANDS, sizeof(struct datblk_wire_command),
-			     &headers, count);
+	flaw = datblk_parse_trailer(message, size, DATBLK_COMMANDS,
+				    sizeof(struct datblk_wire_command), &headers, count);
 	for (i = 0; !flaw && i < *count; i++) {
-		flaw = read_command(message + headers + i * sizeof(struct datblk_wire_command),
-				    limits, &cmds[i]);
+		flaw = datblk_parse_command(message + headers +
+					    i * sizeof(struct datblk_wire_command),
+					    limits, &cmds[i]);
 		if (!flaw && __test_and_set_bit(cmds[i].tag, seen))
 			flaw = DATBLK_FLAW_TWICE;
 		if (flaw || cmds[i].op != DATBLK_OP_WRITE || !(cmds[i].flags & DATBLK_INLINE))
@@ -368,8 +369,8 @@ enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
 }
 EXPORT_SYMBOL_GPL(datblk_parse_commands);
 
-static enum datblk_flaw read_answer(const void *from, const struct datblk_limits *limits,
-				    struct datblk_answer *ans)
+static enum datblk_flaw datblk_parse_answer(const void *from, const struct datblk_limits *limits,
+					    struct datblk_answer *ans)
 {
 	struct datblk_wire_answer a;
 
@@ -415,11 +416,12 @@ enum datblk_flaw datblk_parse_answers(const void *message, size_t size,
 	u32 headers, offset = 0;
 	unsigned int i;
 
-	flaw = check_trailer(message, size, DATBLK_ANSWERS, sizeof(struct datblk_wire_answer),
-			     &headers, count);
+	flaw = datblk_parse_trailer(message, size, DATBLK_ANSWERS,
+				    sizeof(struct datblk_wire_answer), &headers, count);
 	for (i = 0; !flaw && i < *count; i++) {
-		flaw = read_answer(message + headers + i * sizeof(struct datblk_wire_answer),
-				   limits, &answers[i]);
+		flaw = datblk_parse_answer(message + headers +
+					   i * sizeof(struct datblk_wire_answer),
+					   limits, &answers[i]);
 		if (!flaw && __test_and_set_bit(answers[i].tag, seen))
 			flaw = DATBLK_FLAW_TWICE;
 		if (flaw || !(answers[i].flags & DATBLK_INLINE))

@@ -66,7 +66,7 @@ int datblk_srv_wait(const enum datblk_srv_state *state)
 }
 
 /* Copies a line without the spaces around it. Returns its length, or -ENAMETOOLONG */
-static ssize_t copy_line(char *to, size_t room, const char *page, size_t count)
+static ssize_t datblk_copy_line(char *to, size_t room, const char *page, size_t count)
 {
 	while (count && isspace(page[count - 1]))
 		count--;
@@ -103,7 +103,8 @@ static ssize_t device_path_store(struct config_item *item, const char *page, siz
 	ssize_t ret;
 
 	mutex_lock(&datblk_srv_lock);
-	ret = export->state != DATBLK_OFF ? -EBUSY : copy_line(export->path, PATH_MAX, page, count);
+	ret = export->state != DATBLK_OFF ? -EBUSY :
+	      datblk_copy_line(export->path, PATH_MAX, page, count);
 	/* The UUID belongs to the device behind the path */
 	if (ret >= 0)
 		uuid_gen(&export->uuid);
@@ -128,7 +129,7 @@ static ssize_t device_uuid_store(struct config_item *item, const char *page, siz
 	struct datblk_export *export = datblk_to_export(item);
 	char text[UUID_STRING_LEN + 1];
 	uuid_t uuid;
-	ssize_t ret = copy_line(text, sizeof(text), page, count);
+	ssize_t ret = datblk_copy_line(text, sizeof(text), page, count);
 
 	if (ret < 0 || uuid_parse(text, &uuid) || uuid_is_null(&uuid))
 		return -EINVAL;
@@ -182,7 +183,7 @@ static ssize_t device_clients_store(struct config_item *item, const char *page, 
 	ssize_t ret;
 
 	mutex_lock(&datblk_srv_lock);
-	ret = copy_line(export->clients, sizeof(export->clients), page, count);
+	ret = datblk_copy_line(export->clients, sizeof(export->clients), page, count);
 	mutex_unlock(&datblk_srv_lock);
 	return ret < 0 ? ret : count;
 }
@@ -245,12 +246,12 @@ static struct configfs_attribute *device_attrs[] = {
 	&device_attr_connections, &device_attr_losses, &device_attr_enable, NULL,
 };
 
-static void device_release(struct config_item *item)
+static void datblk_device_release(struct config_item *item)
 {
 	datblk_export_free(datblk_to_export(item));
 }
 
-static struct configfs_item_operations device_ops = { .release = device_release };
+static struct configfs_item_operations device_ops = { .release = datblk_device_release };
 
 static const struct config_item_type device_type = {
 	.ct_item_ops = &device_ops,
@@ -258,7 +259,7 @@ static const struct config_item_type device_type = {
 	.ct_owner = THIS_MODULE,
 };
 
-static struct config_group *device_make(struct config_group *group, const char *name)
+static struct config_group *datblk_device_make(struct config_group *group, const char *name)
 {
 	char padded[DATBLK_NAME_MAX] = {};
 	struct datblk_export *export;
@@ -275,7 +276,7 @@ static struct config_group *device_make(struct config_group *group, const char *
 	return &export->group;
 }
 
-static void device_drop(struct config_group *group, struct config_item *item)
+static void datblk_device_drop(struct config_group *group, struct config_item *item)
 {
 	datblk_export_remove(datblk_to_export(item));
 	config_item_put(item);
@@ -304,7 +305,7 @@ static ssize_t port_ia_store(struct config_item *item, const char *page, size_t 
 
 	mutex_lock(&port->config);
 	ret = port->wanted || port->state != DATBLK_OFF ? -EBUSY :
-	      copy_line(port->ia_name, sizeof(port->ia_name), page, count);
+	      datblk_copy_line(port->ia_name, sizeof(port->ia_name), page, count);
 	mutex_unlock(&port->config);
 	return ret < 0 ? ret : count;
 }
@@ -355,12 +356,12 @@ static struct configfs_attribute *port_attrs[] = {
 	&port_attr_ia, &port_attr_qual, &port_attr_enable, NULL,
 };
 
-static void port_release(struct config_item *item)
+static void datblk_port_release(struct config_item *item)
 {
 	kfree(datblk_to_port(item));
 }
 
-static struct configfs_item_operations port_ops = { .release = port_release };
+static struct configfs_item_operations port_ops = { .release = datblk_port_release };
 
 static const struct config_item_type port_type = {
 	.ct_item_ops = &port_ops,
@@ -368,7 +369,7 @@ static const struct config_item_type port_type = {
 	.ct_owner = THIS_MODULE,
 };
 
-static struct config_group *port_make(struct config_group *group, const char *name)
+static struct config_group *datblk_port_make(struct config_group *group, const char *name)
 {
 	struct datblk_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
 
@@ -384,20 +385,20 @@ static struct config_group *port_make(struct config_group *group, const char *na
 	return &port->group;
 }
 
-static void port_drop(struct config_group *group, struct config_item *item)
+static void datblk_port_drop(struct config_group *group, struct config_item *item)
 {
 	datblk_port_remove(datblk_to_port(item));
 	config_item_put(item);
 }
 
 static struct configfs_group_operations devices_ops = {
-	.make_group = device_make,
-	.drop_item = device_drop,
+	.make_group = datblk_device_make,
+	.drop_item = datblk_device_drop,
 };
 
 static struct configfs_group_operations ports_ops = {
-	.make_group = port_make,
-	.drop_item = port_drop,
+	.make_group = datblk_port_make,
+	.drop_item = datblk_port_drop,
 };
 
 static const struct config_item_type devices_type = {

@@ -186,7 +186,7 @@ DAT_RETURN kdapl_ep_state_error(DAT_EP_STATE state)
 	return DAT_ERROR(DAT_INVALID_STATE, state_subtypes[state]);
 }
 
-static const char *type_name(DAT_RETURN value)
+static const char *kdapl_type_name(DAT_RETURN value)
 {
 	unsigned int index = DAT_GET_TYPE(value) >> TYPE_SHIFT;
 
@@ -195,7 +195,7 @@ static const char *type_name(DAT_RETURN value)
 	return index < ARRAY_SIZE(type_names) ? type_names[index] : NULL;
 }
 
-static const char *subtype_name(DAT_RETURN value)
+static const char *kdapl_subtype_name(DAT_RETURN value)
 {
 	unsigned int index = DAT_GET_SUBTYPE(value);
 
@@ -215,8 +215,8 @@ static const char *subtype_name(DAT_RETURN value)
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message,
 			const char **minor_message)
 {
-	const char *type = type_name(value);
-	const char *subtype = subtype_name(value);
+	const char *type = kdapl_type_name(value);
+	const char *subtype = kdapl_subtype_name(value);
 
 	if (!type || !subtype)
 		return KDAPL_BAD_ARG(1);

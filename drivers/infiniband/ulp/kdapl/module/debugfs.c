@@ -65,17 +65,17 @@ static const char * const srq_states[] = {
 /* From the first policy on, whose value is negative */
 static const char * const policies[] = { "TEARDOWN", "DISABLE", "SINGLE_INSTANCE", "NOTIFY" };
 
-static const char *name_of(const char * const *names, unsigned int n, unsigned int i)
+static const char *kdapl_name_of(const char * const *names, unsigned int n, unsigned int i)
 {
 	return i < n && names[i] ? names[i] : "?";
 }
 
 /* " key=type#id", or " key=none" */
-static void show_ref(struct seq_file *m, const char *key, const struct kdapl_obj *obj)
+static void kdapl_show_ref(struct seq_file *m, const char *key, const struct kdapl_obj *obj)
 {
 	if (obj)
 		seq_printf(m, " %s=%s#%u", key,
-			   name_of(type_names, ARRAY_SIZE(type_names),
+			   kdapl_name_of(type_names, ARRAY_SIZE(type_names),
 				   kdapl_handle_type(obj->handle)),
 			   kdapl_obj_id(obj));
 	else
@@ -87,19 +87,19 @@ static void show_ref(struct seq_file *m, const char *key, const struct kdapl_obj
 	do {								\
 		typeof(p) _p = (p);					\
 									\
-		show_ref(m, key, _p ? &_p->obj : NULL);			\
+		kdapl_show_ref(m, key, _p ? &_p->obj : NULL);			\
 	} while (0)
 
-static void show_head(struct seq_file *m, const struct kdapl_obj *obj)
+static void kdapl_show_head(struct seq_file *m, const struct kdapl_obj *obj)
 {
 	seq_printf(m, "%s#%u", type_names[kdapl_handle_type(obj->handle)],
 		   kdapl_obj_id(obj));
 	if (obj != &obj->ia->obj)
-		show_ref(m, "ia", &obj->ia->obj);
+		kdapl_show_ref(m, "ia", &obj->ia->obj);
 }
 
 /* " key=depth/free/posted/done"; slots may change their state while they are counted */
-static void show_pool(struct seq_file *m, const char *key, const struct kdapl_pool *pool)
+static void kdapl_show_pool(struct seq_file *m, const char *key, const struct kdapl_pool *pool)
 {
 	u32 posted = 0, done = 0;
 
@@ -109,7 +109,7 @@ static void show_pool(struct seq_file *m, const char *key, const struct kdapl_po
 }
 
 /* The module that owns an IA, and its network namespace, which an orphaned IA does not have */
-static void show_owner(struct seq_file *m, struct kdapl_ia *ia)
+static void kdapl_show_owner(struct seq_file *m, struct kdapl_ia *ia)
 {
 	const struct module *owner;
 
@@ -123,13 +123,13 @@ static void show_owner(struct seq_file *m, struct kdapl_ia *ia)
 	up_read(&ia->sem);
 }
 
-static void show_ia(struct seq_file *m, struct kdapl_obj *obj)
+static void kdapl_show_ia(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_ia *ia = to_kdapl_ia(obj);
 	unsigned int i;
 
-	show_head(m, obj);
-	show_owner(m, ia);
+	kdapl_show_head(m, obj);
+	kdapl_show_owner(m, ia);
 	seq_printf(m, " name=%s addr=%pISc state=%s verbs_objects=%d", ia->name, &ia->addr,
 		   READ_ONCE(ia->orphaned) ? "orphaned" :
 		   READ_ONCE(ia->closing) ? "closing" : "open", atomic_read(&ia->nverbs));
@@ -145,28 +145,28 @@ static void show_ia(struct seq_file *m, struct kdapl_obj *obj)
 	seq_putc(m, '\n');
 }
 
-static void show_pz(struct seq_file *m, struct kdapl_obj *obj)
+static void kdapl_show_pz(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_pz *pz = to_kdapl_pz(obj);
 
-	show_head(m, obj);
+	kdapl_show_head(m, obj);
 	seq_printf(m, " state=%s zone=%u users=%d service_qp=%s\n",
 		   READ_ONCE(pz->pd) ? "valid" : "orphaned", pz->zone, atomic_read(&obj->users),
 		   READ_ONCE(pz->qp) ? "yes" : "no");
 }
 
-static void show_lmr(struct seq_file *m, struct kdapl_obj *obj)
+static void kdapl_show_lmr(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_lmr *lmr = to_kdapl_lmr(obj);
 
-	show_head(m, obj);
+	kdapl_show_head(m, obj);
 	show_object(m, "pz", lmr->pz);
 	seq_printf(m, " state=%s context=0x%08x length=%llu privileges=0x%02x rmrs=%d\n",
 		   READ_ONCE(lmr->mr) ? "valid" : "orphaned", lmr->param.lmr_context,
 		   lmr->param.length, lmr->param.mem_priv, atomic_read(&obj->users));
 }
 
-static void show_rmr(struct seq_file *m, struct kdapl_obj *obj)
+static void kdapl_show_rmr(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_rmr *rmr = to_kdapl_rmr(obj);
 	DAT_LMR_TRIPLET range;
@@ -179,14 +179,14 @@ static void show_rmr(struct seq_file *m, struct kdapl_obj *obj)
 	range = rmr->param.lmr_triplet;
 	privileges = rmr->param.mem_priv;
 	spin_unlock_irqrestore(&rmr->lock, flags);
-	show_head(m, obj);
+	kdapl_show_head(m, obj);
 	show_object(m, "pz", rmr->pz);
 	seq_printf(m, " state=%s context=0x%08x length=%u privileges=0x%02x requests=%u\n",
 		   rmr->orphaned ? "orphaned" : bound ? "bound" : "free", range.lmr_context,
 		   range.segment_length, privileges, refcount_read(&rmr->wrs) - 1);
 }
 
-static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
+static void kdapl_show_evd(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_evd *evd = to_kdapl_evd(obj);
 	u32 nqueued, nnotify, ring_used;
@@ -203,10 +203,10 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 	dropped = evd->dropped;
 	spin_unlock_irqrestore(&evd->lock, flags);
 
-	show_head(m, obj);
+	kdapl_show_head(m, obj);
 	seq_printf(m, " streams=0x%03x policy=%s state=0x%x queued=%u notify=%u",
 		   evd->streams,
-		   name_of(policies, ARRAY_SIZE(policies), policy - DAT_UPCALL_TEARDOWN),
+		   kdapl_name_of(policies, ARRAY_SIZE(policies), policy - DAT_UPCALL_TEARDOWN),
 		   atomic_read(&evd->state), nqueued, nnotify);
 	seq_printf(m, " ring=%u/%u crs=%d psps=%d dropped=%llu overflowed=%d\n",
 		   ring_used, evd->qlen, atomic_read(&evd->ncr), atomic_read(&evd->npsp),
@@ -214,7 +214,7 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 }
 
 /* The peer of the current or last connection. The port is not part of the stored address */
-static void show_peer(struct seq_file *m, const struct kdapl_ep *ep)
+static void kdapl_show_peer(struct seq_file *m, const struct kdapl_ep *ep)
 {
 	if (!ep->conn.remote.ss_family)
 		seq_puts(m, " remote=none");
@@ -227,7 +227,7 @@ static void show_peer(struct seq_file *m, const struct kdapl_ep *ep)
 	seq_printf(m, " errors=%u", ep->nerrors);
 }
 
-static void show_first_error(struct seq_file *m, const struct kdapl_first_error *e)
+static void kdapl_show_first_error(struct seq_file *m, const struct kdapl_first_error *e)
 {
 	if (e->valid)
 		seq_printf(m, " first_error=%u/%u/%u/%u", e->op, e->status, e->vendor,
@@ -240,7 +240,7 @@ static void show_first_error(struct seq_file *m, const struct kdapl_first_error 
  * Under ep->lock, because dat_ep_modify() changes attributes and parents under it. Slots that it
  * replaces stay for a grace period, so they are counted without the lock.
  */
-static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
+static void kdapl_show_ep(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_ep *ep = to_kdapl_ep(obj);
 	struct kdapl_pool recvs, requests;
@@ -249,7 +249,7 @@ static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 	struct ib_qp *qp;
 	bool parked;
 
-	show_head(m, obj);
+	kdapl_show_head(m, obj);
 	rcu_read_lock();
 	spin_lock_irqsave(&ep->lock, flags);
 	recvs = ep->rq;
@@ -257,7 +257,7 @@ static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 	error = ep->first_error;
 	parked = ep->events.parked;
 	show_object(m, "pz", ep->setup.pz);
-	seq_printf(m, " state=%s", name_of(ep_states, ARRAY_SIZE(ep_states), ep->state));
+	seq_printf(m, " state=%s", kdapl_name_of(ep_states, ARRAY_SIZE(ep_states), ep->state));
 	qp = rcu_dereference(ep->fast.qp);
 	if (qp)
 		seq_printf(m, " qp=%u", qp->qp_num);
@@ -267,28 +267,28 @@ static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 	show_object(m, "request_evd", ep->fast.request_evd);
 	show_object(m, "connect_evd", ep->setup.connect_evd);
 	show_object(m, "srq", ep->setup.srq);
-	show_peer(m, ep);
+	kdapl_show_peer(m, ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
-	show_pool(m, "recvs", &recvs);
-	show_pool(m, "requests", &requests);
+	kdapl_show_pool(m, "recvs", &recvs);
+	kdapl_show_pool(m, "requests", &requests);
 	seq_printf(m, " recvs_ended=%u requests_ended=%u", kdapl_pool_ended(&recvs),
 		   kdapl_pool_ended(&requests));
 	rcu_read_unlock();
 	seq_printf(m, " parked=%s", parked ? "yes" : "no");
-	show_first_error(m, &error);
+	kdapl_show_first_error(m, &error);
 	seq_putc(m, '\n');
 }
 
-static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
+static void kdapl_show_srq(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_srq *srq = to_kdapl_srq(obj);
 	u32 posted, done;
 
 	kdapl_srq_tally(srq, &posted, &done);
-	show_head(m, obj);
+	kdapl_show_head(m, obj);
 	show_object(m, "pz", srq->pz);
 	seq_printf(m, " state=%s eps=%d low_watermark=%u",
-		   name_of(srq_states, ARRAY_SIZE(srq_states), READ_ONCE(srq->state)),
+		   kdapl_name_of(srq_states, ARRAY_SIZE(srq_states), READ_ONCE(srq->state)),
 		   atomic_read(&obj->users), READ_ONCE(srq->low_watermark));
 	/* The slots of an SRQ may be in several pools */
 	seq_printf(m, " recvs=%u/%u/%u/%u", READ_ONCE(srq->depth),
@@ -297,11 +297,11 @@ static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
 	seq_printf(m, " lost=%lld\n", atomic64_read(&srq->lost));
 }
 
-static void show_sp(struct seq_file *m, struct kdapl_obj *obj)
+static void kdapl_show_sp(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_sp *sp = to_kdapl_sp(obj);
 
-	show_head(m, obj);
+	kdapl_show_head(m, obj);
 	show_object(m, "evd", sp->evd);
 	if (sp->ep_handle)
 		seq_printf(m, " ep=ep#%lu",
@@ -315,11 +315,11 @@ static void show_sp(struct seq_file *m, struct kdapl_obj *obj)
 		   atomic_read(&sp->refused[KDAPL_REFUSED_LATE]));
 }
 
-static void show_cr(struct seq_file *m, struct kdapl_obj *obj)
+static void kdapl_show_cr(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_cr *cr = to_kdapl_cr(obj);
 
-	show_head(m, obj);
+	kdapl_show_head(m, obj);
 	show_object(m, cr->sp->ep_handle ? "rsp" : "psp", cr->sp);
 	seq_printf(m, " state=%s remote=%pISc port=%u private_data=%u\n",
 		   READ_ONCE(cr->withdrawn) ? "withdrawn" : "waiting", &cr->remote,
@@ -327,20 +327,20 @@ static void show_cr(struct seq_file *m, struct kdapl_obj *obj)
 }
 
 static const struct kdapl_listing listings[] = {
-	{ "ias", DAT_HANDLE_TYPE_IA, show_ia },
-	{ "pzs", DAT_HANDLE_TYPE_PZ, show_pz },
-	{ "lmrs", DAT_HANDLE_TYPE_LMR, show_lmr },
-	{ "rmrs", DAT_HANDLE_TYPE_RMR, show_rmr },
-	{ "evds", DAT_HANDLE_TYPE_EVD, show_evd },
-	{ "eps", DAT_HANDLE_TYPE_EP, show_ep },
-	{ "srqs", DAT_HANDLE_TYPE_SRQ, show_srq },
-	{ "psps", DAT_HANDLE_TYPE_PSP, show_sp },
-	{ "rsps", DAT_HANDLE_TYPE_RSP, show_sp },
-	{ "crs", DAT_HANDLE_TYPE_CR, show_cr },
+	{ "ias", DAT_HANDLE_TYPE_IA, kdapl_show_ia },
+	{ "pzs", DAT_HANDLE_TYPE_PZ, kdapl_show_pz },
+	{ "lmrs", DAT_HANDLE_TYPE_LMR, kdapl_show_lmr },
+	{ "rmrs", DAT_HANDLE_TYPE_RMR, kdapl_show_rmr },
+	{ "evds", DAT_HANDLE_TYPE_EVD, kdapl_show_evd },
+	{ "eps", DAT_HANDLE_TYPE_EP, kdapl_show_ep },
+	{ "srqs", DAT_HANDLE_TYPE_SRQ, kdapl_show_srq },
+	{ "psps", DAT_HANDLE_TYPE_PSP, kdapl_show_sp },
+	{ "rsps", DAT_HANDLE_TYPE_RSP, kdapl_show_sp },
+	{ "crs", DAT_HANDLE_TYPE_CR, kdapl_show_cr },
 };
 
 /* The position is the index in the handle table */
-static void *listing_from(struct seq_file *m, loff_t *pos)
+static void *kdapl_listing_from(struct seq_file *m, loff_t *pos)
 {
 	const struct kdapl_listing *listing = m->private;
 	struct kdapl_obj *obj;
@@ -356,14 +356,14 @@ static void *listing_from(struct seq_file *m, loff_t *pos)
 
 static void *kdapl_listing_start(struct seq_file *m, loff_t *pos)
 {
-	return listing_from(m, pos);
+	return kdapl_listing_from(m, pos);
 }
 
 static void *kdapl_listing_next(struct seq_file *m, void *v, loff_t *pos)
 {
 	kdapl_obj_put(v);
 	++*pos;
-	return listing_from(m, pos);
+	return kdapl_listing_from(m, pos);
 }
 
 static void kdapl_listing_stop(struct seq_file *m, void *v)

@@ -9,7 +9,7 @@
 #include "object/object.h"
 
 /* DAT_SUCCESS if @handle is an endpoint that uses an SRQ */
-static DAT_RETURN check_srq_ep(DAT_EP_HANDLE handle)
+static DAT_RETURN kdapl_check_srq_ep(DAT_EP_HANDLE handle)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 	struct kdapl_obj *obj;
@@ -85,7 +85,7 @@ EXPORT_SYMBOL_GPL(dat_ep_common_connect);
 DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
 			     DAT_COUNT *bufs_alloc_span)
 {
-	DAT_RETURN ret = check_srq_ep(ep_handle);
+	DAT_RETURN ret = kdapl_check_srq_ep(ep_handle);
 
 	if (ret != DAT_SUCCESS)
 		return ret;
@@ -113,7 +113,7 @@ EXPORT_SYMBOL_GPL(dat_ep_recv_query);
 DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
 				DAT_COUNT hard_high_watermark)
 {
-	DAT_RETURN ret = check_srq_ep(ep_handle);
+	DAT_RETURN ret = kdapl_check_srq_ep(ep_handle);
 
 	if (ret != DAT_SUCCESS)
 		return ret;
