@@ -86,6 +86,20 @@ rates() {
 	END
 }
 
+# The export was removed and came back after writes that were not flushed, so a flush fails
+errors() {
+	local before
+
+	before=$(cat /sys/block/datblk0/datblk/errors) && [ -n "$before" ] || return
+	! dd if=/dev/zero of=/dev/datblk0 bs=4k count=1 conv=fsync status=none 2>/dev/null ||
+		{ echo "the flush succeeded"; return 1; }
+	datblkctl stat datblk0 --json >$work/json && python3 - $work/json "$before" <<-'END'
+		import json, sys
+		row = json.load(open(sys.argv[1]))[0]
+		sys.exit(row["errors_in_all"] <= int(sys.argv[2]) and f"{sys.argv[2]}: {row}")
+	END
+}
+
 # says TEXT COMMAND...: the command fails and prints the text
 says() {
 	local text=$1
@@ -147,7 +161,7 @@ removed() {
 		json exports "found == {'exports': [], 'ports': []}"
 }
 
-tap_plan 14
+tap_plan 15
 if ! tap_check "modules load" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -168,6 +182,7 @@ tap_check "a missing export is named as the reason" says "dmesg has the reason" 
 	datblkctl connect $address none
 tap_check "an address without a server" says "datblkctl connect: " datblkctl connect 10.9.9.77 one
 tap_check "an export keeps its UUID" same_uuid
+tap_check "a request that fails is counted" errors
 tap_check "another file does not get the UUID" other_file
 tap_check "a file system can be unmounted when its server is gone" server_gone
 tap_check "all is removed" removed

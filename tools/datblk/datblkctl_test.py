@@ -99,7 +99,7 @@ class Case(unittest.TestCase):
     def disk(self, name="datblk0", **attributes):
         attributes = {"export": "data", "address": "10.0.0.1 4421", "ia": "rxe0/1",
                       "state": "live", "reason": "", "queues": "2", "depth": "32",
-                      "recoveries": "0"} | attributes
+                      "recoveries": "0", "errors": "0"} | attributes
         for key, value in attributes.items():
             self.write(f"sys/block/{name}/datblk/{key}", f"{value}\n")
         self.write(f"sys/block/{name}/size", "2048\n")
@@ -217,7 +217,7 @@ class Client(Case):
         self.assertEqual(found[0] | {"disk": ""}, {
             "disk": "", "export": "data", "address": "10.0.0.1", "qual": 4421, "ia": "rxe0/1",
             "state": "live", "reason": "", "bytes": 1 << 20, "read_only": False, "queues": 2,
-            "depth": 32, "recoveries": 0, "uuid": PATH_UUID})
+            "depth": 32, "recoveries": 0, "errors": 0, "uuid": PATH_UUID})
         lines = self.run_it("list").splitlines()
         self.assertEqual(lines[2].split()[:6], ["datblk10", "data", "10.0.0.1", "rxe0/1", "1.0",
                                                 "MiB"])
@@ -230,6 +230,14 @@ class Client(Case):
                          ("datblk0", 0.0, 1))
         self.assertIn("list", self.run_it("stat", "datblk1", status=1))
         self.run_it("stat", "--interval", "0", status=2)
+
+    def test_stat_shows_errors(self):
+        self.disk(errors=5)
+        self.tool.time.sleep = lambda _: self.write("sys/block/datblk0/datblk/errors", "7\n")
+        row = json.loads(self.run_it("stat", "--json"))[0]
+        self.assertEqual((row["errors"], row["errors_in_all"]), (2, 7))
+        lines = [line.split() for line in self.run_it("stat").splitlines()]
+        self.assertEqual(lines[1][lines[0].index("ERRORS")], "7")
 
 
 class Server(Case):

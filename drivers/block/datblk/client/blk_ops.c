@@ -148,6 +148,12 @@ static bool datblk_too_large(const struct datblk_geometry *geo, const struct dat
 	       (c->op == DATBLK_OP_ZEROES && c->length / DATBLK_SECTOR > geo->zeroes_sectors);
 }
 
+static blk_status_t datblk_rq_refuse(struct datblk_disk *disk)
+{
+	atomic_inc(&disk->errors);
+	return BLK_STS_IOERR;
+}
+
 /*
  * While the disk recovers, a request that comes before the queue is quiesced is posted on the
  * dead connection, and issued again like those before it.
@@ -164,10 +170,10 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk
 		return BLK_STS_NOTSUPP;
 	/* Pairs with the release in datblk_session_live(): the session is complete */
 	if (smp_load_acquire(&disk->state) >= DATBLK_FAILING)
-		return BLK_STS_IOERR;
+		return datblk_rq_refuse(disk);
 	datblk_rq_describe(bd->rq, pdu, op);
 	if (datblk_wants_stable(pdu) && datblk_writes_lost(&disk->writes))
-		return BLK_STS_IOERR;
+		return datblk_rq_refuse(disk);
 	if (datblk_too_large(&disk->geo, &pdu->c)) {
 		/* The block layer writes zeroes itself then, and ignores the error of a discard */
 		datblk_forget_operation(bd->rq->q, op);
@@ -181,6 +187,8 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk
 						   queue->data.regions[bd->rq->tag].address);
 		} else {
 			status = datblk_rq_expose(queue, bd->rq);
+			if (status == BLK_STS_IOERR)
+				return datblk_rq_refuse(disk);
 			if (status != BLK_STS_OK)
 				return status;
 		}
@@ -297,6 +305,16 @@ bool datblk_request_again(struct datblk_pdu *pdu)
 	return (pdu->lost || pdu->retry) && pdu->retries <= DATBLK_RETRIES;
 }
 
+/* An operation that the device lacks is no error: the block layer does without */
+static void datblk_rq_end(struct request *rq, blk_status_t status)
+{
+	struct datblk_disk *disk = rq->q->queuedata;
+
+	if (unlikely(status != BLK_STS_OK && status != BLK_STS_NOTSUPP))
+		atomic_inc(&disk->errors);
+	blk_mq_end_request(rq, status);
+}
+
 /*
  * A request that was lost is issued again when there is another session; datblk_queue_rq() fails it
  * if I/O fails meanwhile. One that the server could not execute just now is issued again later.
@@ -307,8 +325,8 @@ static void datblk_complete_rq(struct request *rq)
 
 	if (!datblk_request_again(pdu)) {
 		/* A flush must not be repeated on another path: it may be the one that failed */
-		blk_mq_end_request(rq, pdu->lost && !datblk_wants_stable(pdu) ?
-				       BLK_STS_TRANSPORT : pdu->status);
+		datblk_rq_end(rq, pdu->lost && !datblk_wants_stable(pdu) ?
+				  BLK_STS_TRANSPORT : pdu->status);
 		return;
 	}
 	blk_mq_requeue_request(rq, false);

@@ -117,6 +117,7 @@ struct datblk_disk {
 	const char *reason;		/* why there is no session; by the session's owner */
 	u32 incarnation;		/* of the session */
 	u32 recoveries;			/* number of sessions after the first */
+	atomic_t errors;		/* requests that have failed; no lock */
 	struct datblk_limits limits;	/* constant after the first session */
 	struct datblk_geometry geo;	/* of the session */
 	uuid_t uuid;			/* constant after the first session */

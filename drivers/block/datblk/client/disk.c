@@ -88,6 +88,12 @@ static ssize_t recoveries_show(struct device *dev, struct device_attribute *attr
 }
 static DEVICE_ATTR_RO(recoveries);
 
+static ssize_t errors_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", (u32)atomic_read(&datblk_disk_of(dev)->errors));
+}
+static DEVICE_ATTR_RO(errors);
+
 /* Why there is no connection */
 static ssize_t reason_show(struct device *dev, struct device_attribute *attr, char *page)
 {
@@ -105,7 +111,7 @@ static DEVICE_ATTR_RO(wwid);
 static struct attribute *disk_attrs[] = {
 	&dev_attr_state.attr, &dev_attr_reason.attr, &dev_attr_address.attr, &dev_attr_ia.attr,
 	&dev_attr_export.attr, &dev_attr_queues.attr, &dev_attr_depth.attr,
-	&dev_attr_recoveries.attr, NULL,
+	&dev_attr_recoveries.attr, &dev_attr_errors.attr, NULL,
 };
 
 static const struct attribute_group disk_group = {
