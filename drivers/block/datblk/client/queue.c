@@ -14,25 +14,18 @@
 
 #define CONNECT_US	(5 * USEC_PER_SEC)
 #define HEADERS_BYTES	DATBLK_COMMANDS_MAX
-/* RDMA reads of the server at a time */
-#define READS		16
 /* A server that has not answered a ping for this long does not work any more */
 #define PING_TIMEOUT	(25 * HZ)
 
 /* Kinds of DTOs, in the upper half of a cookie; the lower half is an index */
 enum { RECEIVE, SEND };
 
-static DAT_DTO_COOKIE datblk_queue_cookie(u32 kind, u32 index)
-{
-	return (DAT_DTO_COOKIE){ .as_64 = (u64)kind << 32 | index };
-}
-
 static int datblk_queue_receive(struct datblk_queue *queue, unsigned int index)
 {
 	DAT_LMR_TRIPLET segment = kdat_local(&queue->receives.regions[index], 0,
 					     DATBLK_MESSAGE_MAX);
 
-	return dat_ep_post_recv(queue->ep, 1, &segment, datblk_queue_cookie(RECEIVE, index),
+	return dat_ep_post_recv(queue->ep, 1, &segment, datblk_cookie(RECEIVE, index),
 				DAT_COMPLETION_DEFAULT_FLAG) ? -EIO : 0;
 }
 
@@ -97,7 +90,7 @@ static void datblk_queue_send(struct datblk_queue *queue)
 		queue->posted++;
 		segments = datblk_queue_fill_message(queue, message, iov);
 		if (dat_ep_post_send(queue->ep, segments, iov,
-				     datblk_queue_cookie(SEND, message->index),
+				     datblk_cookie(SEND, message->index),
 				     DAT_COMPLETION_DEFAULT_FLAG)) {
 			datblk_session_lost(queue->disk);
 			return;
@@ -562,7 +555,7 @@ static int datblk_queue_open_ep(struct datblk_queue *queue)
 		.receives = tags,
 		/* A message and a registration for each tag */
 		.requests = 2 * tags,
-		.reads_in = READS,
+		.reads_in = DATBLK_READS,
 		.vector = vector,
 	};
 	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_queue_upcall, .instance_data = queue };

@@ -49,6 +49,12 @@ static inline unsigned int datblk_tags(const struct datblk_limits *limits)
 	return limits->depth + 1;
 }
 
+/* The cookie of a DTO: its kind in the upper half, an index in the lower half */
+static inline DAT_DTO_COOKIE datblk_cookie(u32 kind, u32 index)
+{
+	return (DAT_DTO_COOKIE){ .as_64 = (u64)kind << 32 | index };
+}
+
 /* A login that has been checked */
 struct datblk_login {
 	struct datblk_limits limits;

@@ -31,6 +31,7 @@
 #define DATBLK_DATA_MAX		16384		/* inline data of a message */
 #define DATBLK_IO_UNIT		4096		/* io_max is a multiple of it */
 #define DATBLK_IO_MAX		SZ_1M		/* data of a read or a write */
+#define DATBLK_READS		16		/* RDMA reads of a connection at a time */
 #define DATBLK_DEPTH_MAX	128		/* tags of a connection */
 #define DATBLK_QUEUES_MAX	64		/* connections of a client to a device */
 #define DATBLK_NAME_MAX		24		/* name of a device, with the terminating 0 */

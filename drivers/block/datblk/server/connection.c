@@ -11,8 +11,6 @@
 
 #define HEADER_BYTES	(DATBLK_BATCH * sizeof(struct datblk_wire_answer) + \
 			 sizeof(struct datblk_trailer))
-/* RDMA reads at a time; the others wait in the queue of the adapter */
-#define READS		16
 
 /**
  * datblk_conn_kick - have an upcall look for commands whose I/O has ended
@@ -207,7 +205,7 @@ static int datblk_conn_open_ep(struct datblk_connection *conn)
 		.receives = tags,
 		/* Sends, an RDMA write with each, and the RDMA reads */
 		.requests = 3 * tags,
-		.reads_out = READS,
+		.reads_out = DATBLK_READS,
 	};
 	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_conn_upcall, .instance_data = conn };
 	DAT_IA_HANDLE ia = conn->port->ia;

@@ -224,9 +224,4 @@ void datblk_cmd_done(struct datblk_srv_command *cmd, int err);
 /* Kinds of DTOs, in the upper half of a cookie; the lower half is an index */
 enum { DATBLK_RECEIVE, DATBLK_SEND, DATBLK_FETCH, DATBLK_PUT };
 
-static inline DAT_DTO_COOKIE datblk_cookie(u32 kind, u32 index)
-{
-	return (DAT_DTO_COOKIE){ .as_64 = (u64)kind << 32 | index };
-}
-
 #endif /* _DATBLK_SERVER_H_ */
