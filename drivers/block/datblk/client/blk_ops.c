@@ -294,7 +294,7 @@ enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datb
  * datblk_request_again - decide whether a request is issued again, and count that
  * @pdu: the command of the request, which is complete or lost
  *
- * datblk_request_cancel() has counted a command that was lost.
+ * datblk_request_lost() has counted a command that was lost.
  *
  * Context: any.
  * Return: true if it is; false if it ends.
@@ -335,6 +335,23 @@ static void datblk_complete_rq(struct request *rq)
 }
 
 /**
+ * datblk_request_lost - count the loss of a command with its session
+ * @disk: the disk, whose session has ended
+ * @pdu:  the command, which has no answer
+ *
+ * If the server answered anything in the session, this command may be what ended it. Without the
+ * count it would be repeated for ever, because such a session also restarts the timeouts of the disk.
+ * A flush or a write with FUA that failed may have ended it, too: the server answers none of these.
+ *
+ * Context: any.
+ */
+void datblk_request_lost(const struct datblk_disk *disk, struct datblk_pdu *pdu)
+{
+	pdu->retries += disk->had_answer || disk->had_pong || datblk_wants_stable(pdu);
+	pdu->lost = true;
+}
+
+/**
  * datblk_request_cancel - a request has been lost with its connection
  * @rq:   the request
  * @data: unused
@@ -354,12 +371,7 @@ bool datblk_request_cancel(struct request *rq, void *data)
 		return true;
 	if (pdu->c.op == DATBLK_OP_FLUSH)
 		datblk_writes_flush_failed(&disk->writes, pdu->unflushed);
-	/*
-	 * If the session answered others, this request may be what ended it. So may a flush or a
-	 * write with FUA that failed: the server answers none of these
-	 */
-	pdu->retries += disk->had_answer || datblk_wants_stable(pdu);
-	pdu->lost = true;
+	datblk_request_lost(disk, pdu);
 	blk_mq_complete_request(rq);
 	return true;
 }

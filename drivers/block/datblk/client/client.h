@@ -244,6 +244,7 @@ extern const struct blk_mq_ops datblk_mq_ops;
 blk_status_t datblk_blk_status(u8 status);
 blk_status_t datblk_request_exposed(struct datblk_disk *disk, DAT_RETURN ret);
 bool datblk_request_again(struct datblk_pdu *pdu);
+void datblk_request_lost(const struct datblk_disk *disk, struct datblk_pdu *pdu);
 bool datblk_request_cancel(struct request *rq, void *data);
 enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_answer *ans,
 				       const void *message);

@@ -24,13 +24,15 @@ struct ending {
 	bool had_command, had_answer, had_pong;
 	bool at_once;			/* the client reconnects without a delay */
 	bool restarts;			/* the timeouts of the disk restart */
+	bool counts;			/* it counts against its commands */
 };
 
 static const struct ending endings[] = {
 	{ "a command without an answer", .had_command = true },
-	{ "an answer", .had_command = true, .had_answer = true, .at_once = true, .restarts = true },
+	{ "an answer", .had_command = true, .had_answer = true, .at_once = true, .restarts = true,
+	  .counts = true },
 	{ "the server is slow, but answers pings", .had_command = true, .had_pong = true,
-	  .restarts = true },
+	  .restarts = true, .counts = true },
 	{ "an idle session", .restarts = true },
 };
 
@@ -51,6 +53,23 @@ static void ended(struct kunit *test)
 				    endings[i].name);
 		KUNIT_EXPECT_EQ_MSG(test, disk->since != since, endings[i].restarts, "%s",
 				    endings[i].name);
+	}
+}
+
+/* No command is repeated without end: what restarts the timeouts counts against it */
+static void lost(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(endings); i++) {
+		struct datblk_pdu pdu = { .c.op = DATBLK_OP_READ };
+		struct datblk_disk *disk = disk_alloc(test);
+
+		disk->had_answer = endings[i].had_answer;
+		disk->had_pong = endings[i].had_pong;
+		datblk_request_lost(disk, &pdu);
+		KUNIT_EXPECT_TRUE_MSG(test, pdu.lost, "%s", endings[i].name);
+		KUNIT_EXPECT_EQ_MSG(test, pdu.retries, endings[i].counts, "%s", endings[i].name);
 	}
 }
 
@@ -189,6 +208,7 @@ static void vectors(struct kunit *test)
 
 static struct kunit_case client_cases[] = {
 	KUNIT_CASE(ended),
+	KUNIT_CASE(lost),
 	KUNIT_CASE(back_off_begins),
 	KUNIT_CASE(refused),
 	KUNIT_CASE(answered),
