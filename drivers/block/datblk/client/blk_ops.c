@@ -340,8 +340,9 @@ static void datblk_complete_rq(struct request *rq)
  * @pdu:  the command, which has no answer
  *
  * If the server answered anything in the session, this command may be what ended it. Without the
- * count it would be repeated for ever, because such a session also restarts the timeouts of the disk.
- * A flush or a write with FUA that failed may have ended it, too: the server answers none of these.
+ * count it would be repeated for ever, because such a session also restarts the timeouts of the
+ * disk. A flush or a write with FUA that failed may have ended it, too: the server answers none
+ * of these.
  *
  * Context: any.
  */

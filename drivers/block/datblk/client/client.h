@@ -60,7 +60,7 @@ struct datblk_kept {
 	spinlock_t lock;		/* guards the following; bottom halves off */
 	u64 tail;			/* position of the oldest write */
 	u64 head;			/* position after the latest write */
-	u64 fua;			/* position of the latest write with FUA; or less than tail */
+	u64 fua;			/* of the latest write with FUA, or less than tail */
 	u64 dropped;			/* after the latest write that found no room, or 0 */
 	/* By queue: position of the write that it copies. Set under the lock, reset without it */
 	u64 copying[DATBLK_QUEUES_MAX];

@@ -175,9 +175,9 @@ static void datblk_queue_ping(struct datblk_queue *queue)
  * datblk_queue_greet - begin a connection with a ping
  * @queue: a queue that has just been connected
  *
- * The server ends a connection that sends no command, and the queue may have none to send. A request
- * of the previous session may time out late and call datblk_queue_heartbeat(). Then the ping has been
- * sent already.
+ * The server ends a connection that sends no command, and the queue may have none to send. A
+ * request of the previous session may time out late and call datblk_queue_heartbeat(). Then the
+ * ping has been sent already.
  *
  * Context: any except hard interrupt.
  */

@@ -122,8 +122,8 @@ static void datblk_kept_store(const struct datblk_kept *kept, u64 at,
  * @rq:    the request of the write, which has not been completed
  *
  * If the ring has no room, all writes in it are dropped: what is missing could not be repeated in
- * its place. A write with FUA cannot be lost, so its data is not kept. Its sector and length are kept
- * if an earlier write is, because a repeat of the earlier write must not overwrite it.
+ * its place. A write with FUA cannot be lost, so its data is not kept. Its sector and length are
+ * kept if an earlier write is, because a repeat of the earlier write must not overwrite it.
  *
  * The data are copied without the lock. No other write gets the place, even if this one is released
  * meanwhile.
@@ -411,9 +411,9 @@ static int datblk_resubmit_batch(struct datblk_disk *disk, struct datblk_kept_cu
  * @cursor: from datblk_kept_begin()
  * @batch:  datblk_resubmit_batch(); a test has another one
  *
- * After a write that the server has failed, the others are repeated all the same. A repeat that gets
- * further than all previous ones restarts the timeouts of the disk. If each repeat ends at the same
- * write, they expire.
+ * After a write that the server has failed, the others are repeated all the same. A repeat that
+ * gets further than all previous ones restarts the timeouts of the disk. If each repeat ends at the
+ * same write, they expire.
  *
  * Context: process.
  * Return: 0; -EIO if the server has failed a write; another error: the session cannot be used.

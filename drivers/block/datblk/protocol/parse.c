@@ -132,8 +132,8 @@ unsigned int datblk_check_login(const void *data, size_t size, struct datblk_log
 	req->queues = login.queues;
 	memcpy(req->name, login.name, sizeof(req->name));
 	if (login.features || !req->host || !datblk_limits_ok(&req->limits) ||
-		   !datblk_name_ok(req->name) || req->queue >= req->queues ||
-		   req->queues > DATBLK_QUEUES_MAX)
+	    !datblk_name_ok(req->name) || req->queue >= req->queues ||
+	    req->queues > DATBLK_QUEUES_MAX)
 		return DATBLK_REFUSE_LOGIN;
 	return DATBLK_ADMIT;
 }
@@ -190,7 +190,7 @@ int datblk_check_welcome(const void *data, size_t size, struct datblk_limits *li
 	got.inline_max = le16_to_cpu(w.inline_sectors) * DATBLK_SECTOR;
 	got.io_max = datblk_sectors_to_bytes(le32_to_cpu(w.io_sectors));
 	if (!datblk_limits_ok(&got) || got.depth > limits->depth ||
-		   got.inline_max > limits->inline_max || got.io_max > limits->io_max)
+	    got.inline_max > limits->inline_max || got.io_max > limits->io_max)
 		return -EPROTO;
 	geo->capacity = le64_to_cpu(w.capacity);
 	geo->flags = le32_to_cpu(w.flags);
@@ -289,7 +289,7 @@ static enum datblk_flaw datblk_parse_data(const struct datblk_command *cmd,
 }
 
 static enum datblk_flaw datblk_parse_check(const struct datblk_command *cmd,
-					  const struct datblk_limits *limits)
+					   const struct datblk_limits *limits)
 {
 	bool bare = cmd->op == DATBLK_OP_FLUSH || cmd->op == DATBLK_OP_PING;
 

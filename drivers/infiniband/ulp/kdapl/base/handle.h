@@ -140,7 +140,7 @@ DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, 
 			  DAT_RETURN busy);
 
 /*
- * The read section of posts that register memory and of dat_evd_dequeue(), which take spinlocks with
+ * The read section of posts that register memory and of EVD calls, which take spinlocks with
  * interrupts off anyway: a CPU with interrupts off is inside an RCU read section. An RT kernel must
  * stay preemptible, because its spinlocks sleep; there it is an ordinary RCU read section.
  */

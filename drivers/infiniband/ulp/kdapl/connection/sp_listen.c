@@ -219,7 +219,7 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 /*
  * Listens again after an address has moved or was added. The CM refuses requests that arrive
  * while there is no id, and another id may take the port. If listening fails, the work tries
- * again later, and at once if an address changes; the Consumer learns of the third failure in a row.
+ * again later, and at once if an address changes; the Consumer learns of the third failure.
  */
 static void kdapl_sp_work(struct work_struct *work)
 {

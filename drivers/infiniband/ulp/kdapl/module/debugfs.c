@@ -76,7 +76,7 @@ static void kdapl_show_ref(struct seq_file *m, const char *key, const struct kda
 	if (obj)
 		seq_printf(m, " %s=%s#%u", key,
 			   kdapl_name_of(type_names, ARRAY_SIZE(type_names),
-				   kdapl_handle_type(obj->handle)),
+					 kdapl_handle_type(obj->handle)),
 			   kdapl_obj_id(obj));
 	else
 		seq_printf(m, " %s=none", key);

@@ -72,7 +72,7 @@ struct kdapl_marker {
 /* kdapl_ep.fast.slow_path: why a completion leaves the fast path */
 #define KDAPL_EP_PARK		0x01	/* not connected yet: park it */
 #define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: a completion schedules the work */
-#define KDAPL_EP_SOLICITED	0x04	/* receives are in solicited-wait mode; by dat_ep_modify() only */
+#define KDAPL_EP_SOLICITED	0x04	/* receives in solicited-wait mode; by dat_ep_modify() */
 
 /* kdapl_ep.conn.todo: bits for the connection work, see cm.c */
 enum kdapl_todo {
@@ -343,8 +343,8 @@ struct kdapl_ep_drain {
  *          were not flushed), @connected_at (jiffies of the last ESTABLISHED), and what the parts
  *          say
  * @state:  DAT_EP_STATE; written under @lock
- * @mutex:  serialises connect, accept, RSPs, modify, reset, free, the connection work, keepalive and
- *          device removal
+ * @mutex:  serialises connect, accept, RSPs, modify, reset, free, the connection work, keepalive,
+ *          and device removal
  * @dying:  dat_ep_free() or dat_ia_close() has begun to free the EP; written under @mutex
  * @orphaned: kdapl_ep_strip() has begun, and nothing else changes the state any more; under @mutex
  */
