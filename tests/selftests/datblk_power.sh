@@ -135,6 +135,71 @@ files() {
 	umount $work/mnt && return "$status"
 }
 
+# model DISK: change a file of an ext4 on the disk in random ways, and compare it with a model of it,
+# which $work/mark-N has when the file is flushed
+model() {
+	local status=0
+
+	mkfs.ext4 -q "/dev/$1" && mount "/dev/$1" $work/mnt || return
+	python3 - $work $marks <<-'END' || status=1
+		import ctypes, mmap, os, random, subprocess, sys
+		KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE, MOST = 1, 2, 16, 2 << 20
+		work, marks = sys.argv[1], int(sys.argv[2])
+		libc = ctypes.CDLL(None, use_errno=True)
+		libc.fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+		random.seed(1)
+		model = bytearray()
+		fd = os.open(f"{work}/mnt/file", os.O_RDWR | os.O_CREAT)
+
+		def put(at, data):
+		    model.extend(bytes(max(0, at - len(model))))
+		    model[at:at + len(data)] = data
+
+		def write():
+		    at, data = random.randrange(MOST - (1 << 16)), random.randbytes(random.randint(1, 1 << 16))
+		    if os.pwrite(fd, data, at) != len(data):
+		        sys.exit("a short write")
+		    put(at, data)
+
+		def in_file():
+		    at = random.randrange(len(model))
+		    return at, random.randint(1, min(1 << 16, len(model) - at))
+
+		def map_write():
+		    at, length = in_file()
+		    data = random.randbytes(length)
+		    with mmap.mmap(fd, len(model)) as area:
+		        area[at:at + length] = data
+		    put(at, data)
+
+		def fallocate(mode):
+		    at, length = in_file()
+		    if libc.fallocate(fd, mode | KEEP_SIZE, at, length):
+		        sys.exit(f"fallocate: {os.strerror(ctypes.get_errno())}")
+		    put(at, bytes(length))
+
+		def truncate():
+		    size = random.randint(1, MOST)
+		    os.ftruncate(fd, size)
+		    put(size, b"")
+		    del model[size:]
+
+		write()
+		for mark in range(marks):
+		    for _ in range(40):
+		        random.choice((write, write, map_write, truncate, lambda: fallocate(PUNCH_HOLE),
+		                       lambda: fallocate(ZERO_RANGE)))()
+		    os.fsync(fd)
+		    subprocess.run(["dmsetup", "message", "power", "0", f"mark mark-{mark}"], check=True)
+		    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+		    if os.pread(fd, MOST + 1, 0) != model:
+		        sys.exit(f"mark {mark}: the file differs from its model")
+		    with open(f"{work}/mark-{mark}", "wb") as file:
+		        file.write(model)
+	END
+	umount $work/mnt && return "$status"
+}
+
 # replay MARK: $work/image is the device after a power cut at this mark
 replay() {
 	python3 - $work/record "$1" $work/image $size <<-'END'
@@ -177,7 +242,7 @@ with_image() {
 	umount $work/mnt && return "$status"
 }
 
-# What a mark promises: of a disk on a block device, on a file, and of files on a disk
+# What a mark promises: of a disk on a block device, on a file, and of files and a file on a disk
 block_has() { cmp -n $area "$work/mark-$1" $work/image; }
 old_area() { cmp -n $area "$work/mark-$1" $work/mnt/disk; }
 file_has() { with_image old_area "$1"; }
@@ -189,6 +254,9 @@ old_files() {
 	done
 }
 files_have() { with_image old_files "$1" && e2fsck -fn $work/image >$work/fsck 2>&1; }
+
+old_file() { cmp "$work/mark-$1" $work/mnt/file; }
+model_has() { with_image old_file "$1" && e2fsck -fn $work/image >$work/fsck 2>&1; }
 
 # each_mark COMMAND...: the command is true of a power cut at each mark
 each_mark() {
@@ -231,7 +299,7 @@ start() {
 		mkdir $config/ports/p0 && echo rxe0/1 >$config/ports/p0/ia && echo 1 >$config/ports/p0/enable
 }
 
-tap_plan 4
+tap_plan 5
 rxe_setup
 if ! tap_check "modules load, a port listens" start; then
 	tap_diag "$(dmesg | tail -n 5)"
@@ -240,3 +308,4 @@ fi
 tap_check "a power cut keeps what a disk on a block device has flushed" on_block acknowledge block_has
 tap_check "a power cut keeps what a disk on a file has flushed" on_file acknowledge file_has
 tap_check "a power cut keeps the files that an ext4 on a disk has flushed" on_block files files_have
+tap_check "a power cut keeps what random changes of a file on an ext4 have flushed" on_block model model_has
