@@ -6,7 +6,8 @@
 #   crash.sh server|client
 #
 # tools/kdapl/check/two-guests runs it, as root, in a folder with the modules, and kills and restarts
-# the server BLK_CRASHES times, when the client asks for it. The client prints TAP.
+# the server BLK_CRASHES times, when the client asks for it. Afterwards the wire loses large packets.
+# The client prints TAP.
 
 # shellcheck source=tests/selftests/lib.sh
 . "${KDAPL_DIR:-.}/selftests/lib.sh"
@@ -197,10 +198,11 @@ if [ "$1" = server ]; then
 	own=$server mac=52:54:00:6b:64:01
 else
 	own=10.77.0.2 mac=52:54:00:6b:64:02
-	tap_plan $((crashes + 4))
+	tap_plan $((crashes + 5))
 fi
 up() {
-	wire_up napi_tx=N && kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko"
+	# The filter of black_hole needs the qdisc
+	wire_up napi_tx=N && queueing add dev "$dev" clsact && kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko"
 }
 if [ "$1" = server ]; then
 	up && serve || exit 1
@@ -211,6 +213,24 @@ tap_check "rxe on the wire, modules load" up || exit 1
 tap_check "a disk is connected" first_connect || exit 1
 disk=$(cat $work/name)
 tap_relay < <(crash "$disk")
+# Packets of 1,024 bytes and more do not arrive here: logins, pings and small reads work
+hole() { tc filter add dev "$dev" ingress protocol ip u32 match u16 0x0400 0xfc00 at 2 action drop; }
+filled() { tc filter del dev "$dev" ingress; }
+read_some() { dd if="/dev/$disk" of=/dev/null bs="$1" count=1 iflag=direct status=none; }
+is_live() { [ "$(cat "/sys/block/$disk/datblk/state")" = live ]; }
+
+# The client asks for a sign of life each second, and gets one. Nevertheless a read that never
+# arrives fails in the end, and the disk works again without the hole
+black_hole() {
+	local status=0
+
+	echo 1000 >"/sys/block/$disk/queue/io_timeout" && hole && read_some 512 || return
+	! timeout "$((4 * HANG))" dd if="/dev/$disk" of=/dev/null bs=64k count=1 iflag=direct status=none \
+		2>$work/error || { echo "a read succeeded through the hole"; status=1; }
+	grep "Input/output error" $work/error || { echo "the read has not ended"; status=1; }
+	filled && wait_for is_live && read_some 64k && return "$status"
+}
+tap_check "a read fails that an MTU black hole swallows, and the disk works afterwards" black_hole
 removed() { echo "disconnect $disk" >/dev/datblk-control; }
 tap_check "the disk is removed" removed
 unload() { rmmod datblk_client && rmmod datblk_core && kdapl_unload; }
