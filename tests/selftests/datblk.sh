@@ -101,7 +101,7 @@ verified() {
 	local name=$1
 
 	shift
-	(cd "$work" && fio --name=datblk --filename="/dev/$name" --ioengine=libaio --verify=crc32c \
+	(cd "$work" && fio --allow_file_create=0 --name=datblk --filename="/dev/$name" --ioengine=libaio --verify=crc32c \
 		--verify_fatal=1 --verify_dump=0 "$@")
 }
 
@@ -119,13 +119,13 @@ small_bios() {
 # same DISK FILE: after a flush the file of the server has what the client wrote
 same() {
 	dd if=/dev/urandom of="$work/pattern" bs=64k count=40 status=none &&
-		dd if="$work/pattern" of="/dev/$1" bs=64k seek=7 conv=fsync status=none &&
+		dd if="$work/pattern" of="/dev/$1" bs=64k seek=7 conv=fsync,nocreat status=none &&
 		cmp -n 2621440 -i 0:$((7 * 65536)) "$work/pattern" "$2"
 }
 
-flushes() { dd if=/dev/zero of="/dev/$disk" bs=4k count=1 conv=fsync status=none; }
+flushes() { dd if=/dev/zero of="/dev/$disk" bs=4k count=1 conv=fsync,nocreat status=none; }
 # Four writes with FUA, each followed by a flush of O_DSYNC
-fua() { dd if=/dev/zero of="/dev/$disk" bs=4k count=4 oflag=direct,dsync status=none; }
+fua() { dd if=/dev/zero of="/dev/$disk" bs=4k count=4 oflag=direct,dsync conv=nocreat status=none; }
 
 # zeroes DISK MIB: one MiB at this offset reads as zeroes
 zeroes() {
@@ -137,7 +137,7 @@ erase() {
 	local name=$1 mib=$2
 
 	shift 2
-	dd if="$work/pattern" of="/dev/$name" bs=1M count=1 seek="$mib" oflag=direct status=none &&
+	dd if="$work/pattern" of="/dev/$name" bs=1M count=1 seek="$mib" oflag=direct conv=nocreat status=none &&
 		blkdiscard "$@" -o $((mib * 1048576)) -l 1048576 "/dev/$name" &&
 		echo 1 >/proc/sys/vm/drop_caches && zeroes "$name" "$mib"
 }
@@ -146,7 +146,7 @@ erase() {
 smaller() {
 	local before
 
-	dd if="$work/pattern" of="/dev/$2" bs=1M count=1 seek=9 oflag=direct conv=fsync status=none || return
+	dd if="$work/pattern" of="/dev/$2" bs=1M count=1 seek=9 oflag=direct conv=fsync,nocreat status=none || return
 	before=$(stat -c %b "$1")
 	blkdiscard -o $((9 * 1048576)) -l 1048576 "/dev/$2" && zeroes "$2" 9 || return
 	[ "$(stat -c %b "$1")" -lt "$before" ] ||

@@ -110,7 +110,7 @@ works() {
 # fails; ignore all errors
 load() {
 	until [ -e "$work/ended" ]; do
-		fio --name=load --filename="/dev/$1" --ioengine=libaio --rw=randrw --bsrange=512-64k \
+		fio --allow_file_create=0 --name=load --filename="/dev/$1" --ioengine=libaio --rw=randrw --bsrange=512-64k \
 			--size=4M --iodepth=16 --direct=1 --fsync=16 --continue_on_error=all \
 			--time_based --runtime=5 >/dev/null 2>&1
 	done

@@ -105,7 +105,7 @@ stuck() {
 	local cpu
 
 	for cpu in 0 1; do
-		(cd "$work" && exec fio --name=stuck --filename="/dev/$1" --ioengine=libaio --rw=randwrite \
+		(cd "$work" && exec fio --allow_file_create=0 --name=stuck --filename="/dev/$1" --ioengine=libaio --rw=randwrite \
 			--bs=4k --size=8M --iodepth=160 --direct=1 --cpus_allowed="$cpu" >/dev/null 2>&1) &
 		writers+=($!)
 	done
@@ -249,7 +249,7 @@ memory() {
 	local before after
 
 	before=$(regions)
-	(cd "$work" && fio --name=memory --filename="/dev/$1" --ioengine=libaio --rw=randread --bs=64k \
+	(cd "$work" && fio --allow_file_create=0 --name=memory --filename="/dev/$1" --ioengine=libaio --rw=randread --bs=64k \
 		--size=4M --iodepth=32 --direct=1 >/dev/null) || return
 	after=$(regions)
 	[ $((after - before)) -ge 4 ] || { echo "$before regions before, $after after"; return 1; }

@@ -74,19 +74,19 @@ delayed() {
 	before=$(writes "$dm")
 	begin=${EPOCHREALTIME/./}
 	dd if=/dev/urandom of=$work/data bs=64k count=$number status=none &&
-		(cd $work && fio --name=delayed --filename="/dev/$disk" --ioengine=libaio --rw=write --bs=64k \
+		(cd $work && fio --allow_file_create=0 --name=delayed --filename="/dev/$disk" --ioengine=libaio --rw=write --bs=64k \
 			--size=$((number * 64))k --iodepth=$number --direct=1 --verify=crc32c --do_verify=0) || return
 	[ $((${EPOCHREALTIME/./} - begin)) -ge $((delay * 1000)) ] || { echo "the device has not delayed"; return 1; }
 	[ $(($(writes "$dm") - before)) = $number ] ||
 		{ echo "expected $number writes of $dm, found $(($(writes "$dm") - before))"; return 1; }
-	(cd $work && fio --name=delayed --filename="/dev/$disk" --ioengine=libaio --rw=read --bs=64k \
+	(cd $work && fio --allow_file_create=0 --name=delayed --filename="/dev/$disk" --ioengine=libaio --rw=read --bs=64k \
 		--size=$((number * 64))k --iodepth=$number --direct=1 --verify=crc32c --verify_fatal=1)
 }
 
 # load DISK: verified writes until $work/stop exists
 load() {
 	until [ -e $work/stop ]; do
-		(cd $work && fio --name=limited --filename="/dev/$1" --ioengine=libaio --rw=randwrite --bs=64k \
+		(cd $work && fio --allow_file_create=0 --name=limited --filename="/dev/$1" --ioengine=libaio --rw=randwrite --bs=64k \
 			--size=4M --iodepth=32 --direct=1 --verify=crc32c --verify_fatal=1 --verify_dump=0) || return
 	done
 }
