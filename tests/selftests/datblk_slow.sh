@@ -70,7 +70,7 @@ writes() { awk '{ print $5 }' "/sys/block/$1/stat"; }
 delayed() {
 	local dm before begin number=16
 
-	dm=$(basename "$(readlink -f /dev/mapper/slow)")
+	dm=$(dmsetup info -c --noheadings -o blkdevname slow)
 	before=$(writes "$dm")
 	begin=${EPOCHREALTIME/./}
 	dd if=/dev/urandom of=$work/data bs=64k count=$number status=none &&
