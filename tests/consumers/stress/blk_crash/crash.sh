@@ -27,6 +27,8 @@ serve() {
 	if [ ! -e $work/disk ]; then
 		dd if=/dev/zero of=$work/disk bs=1M count=16 conv=fsync status=none && sync || return
 	fi
+	# By the size of the disk the client knows how often this guest has booted
+	truncate -s +4K $work/disk && sync $work/disk || return
 	modprobe -q configfs
 	[ -d /sys/kernel/config ] && mount -t configfs none /sys/kernel/config 2>/dev/null
 	insmod "$KDAPL_DIR/datblk_server.ko" && mkdir $config/devices/crash $config/ports/p0 &&
@@ -141,34 +143,36 @@ crash() {
 		                    os._exit(1)
 		            os.close(fd)
 
-		def attribute(name):
-		    with open(f"/sys/block/{DISK}/datblk/{name}") as file:
-		        return file.read().strip()
+		def size():
+		    with open(f"/sys/block/{DISK}/size") as file:
+		        return int(file.read())
 
-		def live_since(recoveries):
-		    return int(attribute("recoveries")) > recoveries and attribute("state") == "live"
+		def live_since(before):
+		    """The disk uses a server that has booted since then. The size changes first."""
+		    with open(f"/sys/block/{DISK}/datblk/state") as file:
+		        return file.read().strip() == "live" and size() > before
 
 		def some(disk, count):
 		    for _ in range(count):
 		        disk.write(random.randrange(BLOCKS))
 
 		def one(disk, number):
-		    recoveries = int(attribute("recoveries"))
+		    before = size()
 		    some(disk, 20)
 		    if not disk.flush():
 		        raise AssertionError("a flush of a healthy disk: expected success")
 		    some(disk, 5)
 		    print(f"# kill the server {number}", flush=True)
 		    if number % 2:
-		        # Without another write or flush, until the server is gone
-		        while attribute("state") == "live":
+		        # Without another write to a block, or a flush, until the server has booted again
+		        while not live_since(before):
 		            time.sleep(0.1)
 		        if disk.flush():
 		            raise AssertionError("answered writes are lost, and the flush succeeded")
 		        disk.renew()
 		        return "the flush failed"
 		    failed = 0
-		    while not live_since(recoveries):
+		    while not live_since(before):
 		        some(disk, random.randrange(1, 4))
 		        if not disk.flush():
 		            failed += 1
