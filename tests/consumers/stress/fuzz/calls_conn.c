@@ -217,8 +217,6 @@ static DAT_RETURN ep_disconnect(struct fuzz *f)
 	else
 		gen_victim(f, DAT_HANDLE_TYPE_EP, &ep);
 	expect_first(f, ep.know, R_IH);
-	if (ep.no_empty && flags == DAT_CLOSE_GRACEFUL_FLAG)
-		flags = DAT_CLOSE_ABRUPT_FLAG;
 	fuzz_arg(f, "flags", flags);
 	expect(f, know_if(flags < 2), R_IP);
 	expect(f, ep_know(f, &ep, S(ACTIVE_CONNECTION_PENDING) | S(CONNECTED) |

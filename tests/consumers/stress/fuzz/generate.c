@@ -489,8 +489,7 @@ void gen_remote_source(struct fuzz *f, const struct thing *ep, u64 total, DAT_RM
  *
  * rxe (6.12) warns, and breaks the connection, when a read is retried after an RDMA
  * operation of length 0 was posted. On a slow kernel answers arrive late, and reads are
- * retried. So each EP there uses either reads, or operations of length 0 and graceful
- * disconnects, which post such an operation.
+ * retried. So each EP there posts either reads or operations of length 0.
  */
 void fuzz_part(struct thing *ep, bool reads)
 {

@@ -18,56 +18,44 @@
 #include "post/post.h"
 #include "internal.h"
 
-/**
- * struct kdapl_keepalive_view - what a tick sees of the queues of an EP
- * @progress: differs from that of the last tick if anything has completed
- * @reads:    RDMA reads outstanding
- */
-struct kdapl_keepalive_view {
-	u64 progress;
-	u32 reads;
-};
-
 /*
  * Each slot counts how often it was put back, which adds two here, and a slot in
  * DONE adds one. So the completion (POSTED to DONE) and the release (DONE to FREE)
  * each raise the sum by one.
  */
-static void kdapl_keepalive_sum(const struct kdapl_pool *pool, struct kdapl_keepalive_view *view)
+static u64 kdapl_keepalive_sum(const struct kdapl_pool *pool)
 {
 	const struct kdapl_slot *slot;
-	u8 state;
+	u64 sum = 0;
 	u32 i;
 
 	for (i = 0; i < pool->depth; i++) {
 		slot = kdapl_pool_slot(pool, i);
-		state = READ_ONCE(slot->ev.state);
-		view->progress += 2 * (READ_ONCE(slot->word) >> 32);
-		view->progress += state == KDAPL_SLOT_DONE;
-		view->reads += state == KDAPL_SLOT_POSTED &&
-			       READ_ONCE(slot->dto.op) == DAT_DTO_RDMA_READ;
+		sum += 2 * (READ_ONCE(slot->word) >> 32);
+		sum += READ_ONCE(slot->ev.state) == KDAPL_SLOT_DONE;
 	}
+	return sum;
 }
 
-/*
- * While an RDMA read is outstanding no probe is sent: rxe (6.12) may warn if a
- * request of zero bytes follows a read that it has to repeat. The read itself fails
- * if the peer is gone.
- */
+/* Differs from the value of the last tick if anything has completed */
+static u64 kdapl_keepalive_progress(struct kdapl_ep *ep)
+{
+	return kdapl_keepalive_sum(&ep->sq.pool) + kdapl_keepalive_sum(&ep->rq);
+}
+
 static void kdapl_keepalive_work(struct work_struct *work)
 {
 	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, conn.keepalive);
-	struct kdapl_keepalive_view view = {};
+	u64 progress;
 
 	mutex_lock(&ep->mutex);
 	/* dat_ep_modify() may have turned it off since an earlier connection */
 	if (ep->setup.named.keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
 	    !ep->dying && !ep->orphaned) {
-		kdapl_keepalive_sum(&ep->sq.pool, &view);
-		kdapl_keepalive_sum(&ep->rq, &view);
-		if (view.progress == ep->conn.keepalive_seen && !view.reads)
+		progress = kdapl_keepalive_progress(ep);
+		if (progress == ep->conn.keepalive_seen)
 			kdapl_ep_post_probe(ep);
-		ep->conn.keepalive_seen = view.progress;
+		ep->conn.keepalive_seen = progress;
 		queue_delayed_work(kdapl_wq, &ep->conn.keepalive,
 				   msecs_to_jiffies(ep->setup.named.keepalive_ms));
 	}
@@ -78,13 +66,10 @@ static void kdapl_keepalive_work(struct work_struct *work)
 void kdapl_keepalive_start(struct kdapl_ep *ep)
 {
 	int interval = ep->setup.named.keepalive_ms;
-	struct kdapl_keepalive_view view = {};
 
 	if (!interval)
 		return;
-	kdapl_keepalive_sum(&ep->sq.pool, &view);
-	kdapl_keepalive_sum(&ep->rq, &view);
-	ep->conn.keepalive_seen = view.progress;
+	ep->conn.keepalive_seen = kdapl_keepalive_progress(ep);
 	/* The tick of an earlier connection may still be due */
 	mod_delayed_work(kdapl_wq, &ep->conn.keepalive, msecs_to_jiffies(interval));
 }

@@ -71,6 +71,10 @@ static void kdapl_recv_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 	kdapl_marker_complete(container_of(wc->wr_cqe, struct kdapl_marker, cqe));
 }
 
+/*
+ * The fence delays a request marker until earlier RDMA reads have completed. Otherwise rxe (6.12)
+ * may warn and break the connection: it cannot repeat a read after a request of zero bytes.
+ */
 static void kdapl_marker_init_one(struct kdapl_ep *ep, struct kdapl_marker *marker, bool recv)
 {
 	marker->ep = ep;
@@ -83,7 +87,7 @@ static void kdapl_marker_init_one(struct kdapl_ep *ep, struct kdapl_marker *mark
 		marker->rdma.wr.wr_cqe = &marker->cqe;
 		/* No bytes: the peer checks neither key nor address */
 		marker->rdma.wr.opcode = IB_WR_RDMA_WRITE;
-		marker->rdma.wr.send_flags = IB_SEND_SIGNALED;
+		marker->rdma.wr.send_flags = IB_SEND_SIGNALED | IB_SEND_FENCE;
 	}
 }
 

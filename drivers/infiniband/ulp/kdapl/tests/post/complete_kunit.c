@@ -442,7 +442,8 @@ static void request_idle_after_the_marker(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 2);
 	KUNIT_EXPECT_EQ(test, fake_last(&tp_qp(&ep)->sq)->opcode, IB_WR_RDMA_WRITE);
 	KUNIT_EXPECT_EQ(test, fake_last(&tp_qp(&ep)->sq)->num_sge, 0);
-	KUNIT_EXPECT_EQ(test, fake_last(&tp_qp(&ep)->sq)->send_flags, IB_SEND_SIGNALED);
+	KUNIT_EXPECT_EQ(test, fake_last(&tp_qp(&ep)->sq)->send_flags,
+			IB_SEND_SIGNALED | IB_SEND_FENCE);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	dat_ep_get_status(ep.handle, &state, &recv_idle, &request_idle);
