@@ -139,7 +139,9 @@ static void with_each_failure(struct kunit *test, DAT_EP_PARAM_MASK mask, DAT_EP
 	KUNIT_EXPECT_TRUE(test, done);
 	KUNIT_EXPECT_EQ(test, ret, DAT_SUCCESS);
 	/* At least the draft, two pools, the ring, CQ and QP */
-	KUNIT_EXPECT_GE(test, failures, 6);
+	KUNIT_EXPECT_GT(test, n, 6);
+	/* How many of them do without depends on the caches of the allocators */
+	KUNIT_EXPECT_NE(test, failures, 0);
 }
 
 static void each_allocation_fails_once(struct kunit *test)
