@@ -200,6 +200,19 @@ model() {
 	umount $work/mnt && return "$status"
 }
 
+# tree DISK: copy a tree of files to an xfs on the disk for each mark, and flush the file system
+tree() {
+	local mark status=0
+
+	mkfs.xfs -q -f "/dev/$1" && mount "/dev/$1" $work/mnt || return
+	for ((mark = 0; !status && mark < marks; mark++)); do
+		cp -a "$KDAPL_DIR/selftests" $work/mnt/tree-$mark && sync -f $work/mnt &&
+			dmsetup message power 0 mark mark-$mark || status=1
+		dd if=/dev/urandom of=$work/mnt/unflushed-$mark bs=64k count=8 status=none
+	done
+	umount $work/mnt && return "$status"
+}
+
 # replay MARK: $work/image is the device after a power cut at this mark
 replay() {
 	python3 - $work/record "$1" $work/image $size <<-'END'
@@ -242,7 +255,8 @@ with_image() {
 	umount $work/mnt && return "$status"
 }
 
-# What a mark promises: of a disk on a block device, on a file, and of files and a file on a disk
+# What a mark promises: of a disk on a block device, on a file, and of files, a file and trees on a
+# disk
 block_has() { cmp -n $area "$work/mark-$1" $work/image; }
 old_area() { cmp -n $area "$work/mark-$1" $work/mnt/disk; }
 file_has() { with_image old_area "$1"; }
@@ -257,6 +271,16 @@ files_have() { with_image old_files "$1" && e2fsck -fn $work/image >$work/fsck 2
 
 old_file() { cmp "$work/mark-$1" $work/mnt/file; }
 model_has() { with_image old_file "$1" && e2fsck -fn $work/image >$work/fsck 2>&1; }
+
+old_trees() {
+	local mark
+
+	for ((mark = 0; mark <= $1; mark++)); do
+		diff -r "$KDAPL_DIR/selftests" $work/mnt/tree-$mark || return
+	done
+}
+# The mount replays the log of the xfs, which xfs_repair expects
+trees_have() { with_image old_trees "$1" && xfs_repair -n $work/image >$work/repair 2>&1; }
 
 # each_mark COMMAND...: the command is true of a power cut at each mark
 each_mark() {
@@ -284,6 +308,12 @@ power_cuts() {
 
 on_block() { logged_device && power_cuts /dev/mapper/power "$@"; }
 
+# The smallest xfs has 300 MiB
+on_large_block() {
+	size=$((320 << 20))
+	on_block "$@"
+}
+
 on_file() {
 	logged_device && mkfs.ext4 -q /dev/mapper/power && mount /dev/mapper/power $work/server &&
 		dd if=/dev/zero of=$work/server/disk bs=1M count=16 conv=fsync status=none &&
@@ -292,14 +322,14 @@ on_file() {
 
 start() {
 	mkdir -p $work && mount -t tmpfs -o size=900m tmpfs $work && mkdir $work/mnt $work/server || return
-	modprobe -q configfs && modprobe -q loop && modprobe -q ext4 && modprobe -q crc32c
+	modprobe -q configfs && modprobe -q loop && modprobe -q ext4 && modprobe -q xfs && modprobe -q crc32c
 	[ -d $config ] || mount -t configfs none /sys/kernel/config 2>/dev/null
 	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
 		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
 		mkdir $config/ports/p0 && echo rxe0/1 >$config/ports/p0/ia && echo 1 >$config/ports/p0/enable
 }
 
-tap_plan 5
+tap_plan 6
 rxe_setup
 if ! tap_check "modules load, a port listens" start; then
 	tap_diag "$(dmesg | tail -n 5)"
@@ -309,3 +339,4 @@ tap_check "a power cut keeps what a disk on a block device has flushed" on_block
 tap_check "a power cut keeps what a disk on a file has flushed" on_file acknowledge file_has
 tap_check "a power cut keeps the files that an ext4 on a disk has flushed" on_block files files_have
 tap_check "a power cut keeps what random changes of a file on an ext4 have flushed" on_block model model_has
+tap_check "a power cut keeps the trees of files that an xfs on a disk has flushed" on_large_block tree trees_have

@@ -129,9 +129,10 @@ delayed_device() {
 		export_device delayed /dev/mapper/slow
 }
 
+# With mbps=1 null_blk lets 20 KiB pass every 20 ms, and nothing that is larger
 limited_device() {
 	mkdir $null && echo 64 >$null/size && echo 1 >$null/memory_backed && echo 1 >$null/mbps &&
-		echo 1 >$null/power && export_device limited /dev/slow
+		echo 32 >$null/max_sectors && echo 1 >$null/power && export_device limited /dev/slow
 }
 
 tap_plan 5

@@ -98,7 +98,8 @@ restarts() {
 	done
 }
 
-ends() { : >$work/stop; wait "$swapping"; }
+has_ended() { [ -e $work/status ]; }
+ends() { : >$work/stop; wait_for has_ended && [ "$(cat $work/status)" = 0 ]; }
 
 # The task has swapped through the disk
 swapped() {
@@ -117,7 +118,11 @@ if ! tap_check "modules load, a file is exported" start; then
 fi
 tap_check "a disk is used for swap" swap || exit
 disk=$(cat $work/name)
-exchange >$work/output 2>&1 &
+{
+	(exchange) >$work/output 2>&1
+	echo $? >$work/status.new
+	mv $work/status.new $work/status
+} &
 swapping=$!
 tap_check "the server restarts $rounds times while memory is swapped" restarts
 tap_check "all memory is right" ends || tap_diag "$(cat $work/output)"
