@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # kdapl.ko is loaded and unloaded in a loop, also with a Consumer: the kernel's memory does not
-# grow, and debugfs and sysfs have the same entries afterwards.
+# grow, and debugfs and sysfs have the same entries afterwards. RELOAD_PARTS sets
+# the number of parts in which this is measured.
 # covers: leaks of memory and of kernel entries that remain after rmmod
 
 . "${0%/*}/lib.sh"

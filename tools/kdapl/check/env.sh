@@ -39,6 +39,33 @@ no_output() {
 	return "$check_status"
 }
 
+# test_variables: print all variables for tests, as declarations for a guest
+test_variables() {
+	local prefixes='KDAPL|LEDGER|TWO_GUESTS|FUZZ|SCALE|RELOAD|HOSTILE|BLK|SELFTEST'
+
+	export -p | grep -E "^declare -x ($prefixes)_" || true
+}
+
+# evaluate BOX FILE STATUS NAME: print a file of TAP in the folder of a guest as a subtest, and the
+# number of reports on the console. A result follows, which is ok if the exit status of the guest is
+# 0 and all planned tests have passed. KUnit prints no plan of its suites.
+evaluate() {
+	local box=$1 file=$1/$2 bad=$3 planned passed
+
+	sed 's/^/    /' "$file"
+	sed -n 's/^run_in_vm: /# console: /p' "$box/console.log" || :
+	passed=$(grep -c '^ok' "$file" || :)
+	planned=$(sed -n 's/^1\.\.//p' "$file")
+	if [ "$bad" != 0 ] || [ "$passed" = 0 ] || [ "$passed" != "${planned:-$passed}" ] ||
+		grep -q '^not ok' "$file"; then
+		echo "# ${box##*/}: expected exit status 0, and that all planned tests pass," \
+			"exit status $bad, $passed of ${planned:-?} passed"
+		bad=1
+	fi
+	result "$bad" "$4"
+	return "$bad"
+}
+
 # kernel_dir NAME: print the folder in which setup unpacked a kernel
 kernel_dir() { readlink -f "$CACHE/kernels/$1"; }
 

@@ -36,7 +36,7 @@ TOP = Path(__file__).resolve().parents[3]
 LOGS = TOP / "build" / "logs"
 # Jobs at a time. With more than two guests on two CPUs, timeouts in guests expire late
 ROOM = max(1, int(os.environ.get("KDAPL_ROOM", "2")))
-# The variables for single guests (check/guest) would change what a job does; these do not
+# The variables for single guests (test_variables in env.sh) would change what a job does; these do not
 PASSED = ("KDAPL_CACHE", "KDAPL_STRETCH")
 # These targets run all of their jobs. Those of CONTRACT also check that every clause is asserted
 GATES = ("check", "check-ci", "check-quick")
@@ -71,7 +71,8 @@ class Run:
         self.begin, self.state = time.monotonic(), "running"
         # A guest that hangs ends before the job, and prints where it hangs
         env = {name: value for name, value in os.environ.items() if name in PASSED or not
-               name.startswith(("KDAPL_", "LEDGER_", "FUZZ_", "SCALE_", "RELOAD_", "SELFTEST_"))}
+               name.startswith(("KDAPL_", "LEDGER_", "TWO_GUESTS_", "FUZZ_", "SCALE_", "RELOAD_",
+                                "HOSTILE_", "BLK_", "SELFTEST_"))}
         env["KDAPL_MINUTES"] = str(max(1, int(self.job.minutes) - 2))
         with open(self.path("tap"), "w", encoding="utf-8") as out, \
                 open(self.path("log"), "w", encoding="utf-8") as err:

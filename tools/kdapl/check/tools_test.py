@@ -275,13 +275,15 @@ for name in kunit_off rxe_setup kdapl_load load_cpus stop_load sanitizer_results
 done
 kdapl_unload() { return UNLOAD; }
 """
-FAKE_LOOP = '#!/bin/bash\necho 1..1\necho "ok 1 - a case"\n'
+# Lines of TAP from kdapl-loop, exit status of the unload, and that of guest
+LOOPS = (("1..1|ok 1 - a", 0, 0), ("1..1|ok 1 - a", 1, 1), ("1..1|not ok 1 - a", 0, 1),
+         ("1..2|ok 1 - a", 0, 1), ("1..0", 0, 1))
 
 
 class Guest(Case):
     """guest"""
 
-    def test_a_module_that_cannot_be_unloaded_fails(self):
+    def test_a_case_and_a_module_that_cannot_be_unloaded_fail(self):
         check = self.folder / "tools/kdapl/check"
         shutil.copytree(HERE, check)
         (check.parent / "lab").mkdir()
@@ -293,14 +295,14 @@ class Guest(Case):
                      "tests/consumers/stress/soak/soak.sh"):
             self.write(name, "")
         self.write("tools/kdapl/lab/run_in_vm.py", FAKE_RUN)
-        self.write("build/modules/1/kdapl-loop", FAKE_LOOP)
         clean = {name: value for name, value in os.environ.items() if not name.startswith("KDAPL_")}
-        for status in (0, 1):
-            self.write("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(status)))
+        for lines, unload, status in LOOPS:
+            self.write("build/modules/1/kdapl-loop", f"#!/bin/sh\necho '{lines}' | tr '|' '\\n'\n")
+            self.write("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(unload)))
             done = subprocess.run([check / "guest", "some", "loop"], check=False,
                                   env=clean | {"KDAPL_CACHE": str(self.folder / "cache")},
                                   capture_output=True)
-            self.assertEqual((status, done.returncode), (status, status), done.stderr)
+            self.assertEqual((lines, done.returncode), (lines, status), done.stderr)
 
 
 def everything(condition):
