@@ -3,7 +3,8 @@
 
 A record is a line "NAME: RULE", which the breakage breaks, then "FILE FUNCTION()", or FILE alone if
 the lines are outside functions, and the lines to replace (-) and their replacement (+). A record
-may have several files. Empty lines separate records.
+may have several files; one without a file changes that of the record before it. Empty lines
+separate records.
 """
 
 import fnmatch
@@ -63,25 +64,27 @@ class Hunk:
 
 
 class Mutation:
-    """One record of a .mut file: its name, the rule that it breaks, and the hunks."""
+    """One record of a .mut file: its name, the rule that it breaks, and the hunks. @place: the last
+    hunk of the record before it."""
 
-    def __init__(self, number, name="", breaks=""):
+    def __init__(self, number, name="", breaks="", place=Hunk()):
         self.number, self.name, self.breaks, self.hunks = number, name, breaks, []
+        self.place = place
 
     def read(self, line):
         """Read a line below the head: a file and perhaps a function, or a line of a hunk."""
-        hunk = self.hunks[-1] if self.hunks else Hunk()
         if line[0] not in "-+":
             file, _, function = line.partition(" ")
             self.hunks.append(Hunk(f"{MODULE}/{file}", function.removesuffix("()")))
             return
-        if line[0] == "-" and hunk.new:
+        hunk = self.hunks[-1] if self.hunks else self.place
+        if not self.hunks or line[0] == "-" and hunk.new:
             hunk = Hunk(hunk.file, hunk.function)
             self.hunks.append(hunk)
         (hunk.old if line[0] == "-" else hunk.new).append(line[1:])
 
     def check(self):
-        if not (self.name and self.breaks and self.hunks and all(h.old for h in self.hunks)):
+        if not (self.name and self.breaks and self.hunks and all(h.file and h.old for h in self.hunks)):
             raise Refused(f"record {self.name or '?'} lacks \"name: rule\", a file or a line to "
                           "replace")
 
@@ -113,7 +116,8 @@ def parse(text):
             current = None
             continue
         if current is None:
-            current = Mutation(len(found) + 1, *line.split(": ", 1))
+            place = found[-1].hunks[-1] if found and found[-1].hunks else Hunk()
+            current = Mutation(len(found) + 1, *line.split(": ", 1), place=place)
             found.append(current)
         else:
             current.read(line)

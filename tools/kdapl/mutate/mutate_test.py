@@ -32,6 +32,7 @@ post/post.c check()
 -	return n > 3;
 +	return n > 4;
 """
+SECOND = "b: another\n-\treturn n > 3;\n+\treturn n > 5;\n"
 BEGIN, END = "mutant {0} begins\n", "mutant {0} ends\n"
 FINE = BEGIN + "    # Subtest: kdapl_a\n    ok 1 one\nok 1 kdapl_a\n" + END
 RED = BEGIN + "# one: EXPECTATION FAILED at\nnot ok 1 kdapl_a\n"
@@ -56,6 +57,13 @@ class Breakages(unittest.TestCase):
         self.assertEqual(hunk.replace(SOURCE), last("n > 3", "n > 4"))
         hunk.function = ""
         self.assertRaisesRegex(breakages.Refused, "found 2 times", hunk.replace, SOURCE)
+
+    def test_a_record_without_a_file_changes_that_of_the_record_before_it(self):
+        first, second = breakages.parse(f"{RECORD.format('a')}\n{SECOND}")
+        second.check()
+        self.assertEqual(second.hunks[0].replace(SOURCE), last("n > 3", "n > 5"))
+        self.assertEqual(len(first.hunks), 1)
+        self.assertRaises(breakages.Refused, breakages.parse(SECOND)[0].check)
 
     def test_breakages_of_functions_that_have_changed(self):
         head, tail = SOURCE.split("int other")
