@@ -8,6 +8,13 @@
 
 #include <linux/version.h>
 
+/* hex2bin() got a header of its own, and <linux/kernel.h> has it no longer */
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#else
+#include <linux/kernel.h>
+#endif
+
 /* 7.1 replaced bdev_nonrot() */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 #define bdev_rot(bdev)	(!bdev_nonrot(bdev))

@@ -15,6 +15,7 @@ void datblk_fill_login(struct datblk_wire_login *login, const struct datblk_logi
 	*login = (struct datblk_wire_login){
 		.magic = cpu_to_le32(DATBLK_MAGIC),
 		.version = cpu_to_le16(DATBLK_VERSION),
+		.features = cpu_to_le16(req->wants_proof ? DATBLK_WANTS_PROOF : 0),
 		.host = cpu_to_le64(req->host),
 		.boot = cpu_to_le32(req->boot),
 		.incarnation = cpu_to_le32(req->incarnation),

@@ -52,6 +52,11 @@ static const char * const refusals[] = {
 	[DATBLK_REFUSE_CLIENT] = "the server does not allow this address",
 	[DATBLK_REFUSE_BUSY] = "an earlier connection has I/O in flight",
 	[DATBLK_REFUSE_RESOURCES] = "the server lacks resources",
+	[DATBLK_REFUSE_KEYLESS] = "the device needs a key",
+	[DATBLK_REFUSE_NO_KEY] = "the server has no key for the device",
+	[DATBLK_REFUSE_PROOF] = "the client has another key than the server",
+	[DATBLK_REFUSE_STALE] = "the challenge has expired",
+	[DATBLK_CHALLENGED] = "the server wants a proof",
 };
 
 /**
@@ -130,8 +135,9 @@ unsigned int datblk_check_login(const void *data, size_t size, struct datblk_log
 	req->disk = le16_to_cpu(login.disk);
 	req->queue = login.queue;
 	req->queues = login.queues;
+	req->wants_proof = le16_to_cpu(login.features) == DATBLK_WANTS_PROOF;
 	memcpy(req->name, login.name, sizeof(req->name));
-	if (login.features || !req->host || !datblk_limits_ok(&req->limits) ||
+	if ((login.features && !req->wants_proof) || !req->host || !datblk_limits_ok(&req->limits) ||
 	    !datblk_name_ok(req->name) || req->queue >= req->queues ||
 	    req->queues > DATBLK_QUEUES_MAX)
 		return DATBLK_REFUSE_LOGIN;

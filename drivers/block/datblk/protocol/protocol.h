@@ -7,6 +7,7 @@
 #ifndef _DATBLK_PROTOCOL_H_
 #define _DATBLK_PROTOCOL_H_
 
+#include <linux/in6.h>
 #include <linux/uuid.h>
 #include <dat/kdat_util.h>
 #include "wire.h"
@@ -64,6 +65,7 @@ struct datblk_login {
 	u16 disk;
 	u8 queue;
 	u8 queues;
+	bool wants_proof;	/* the client has a key */
 	char name[DATBLK_NAME_MAX];
 };
 
@@ -124,6 +126,51 @@ bool datblk_login_replaces(const struct datblk_login *login, const struct datblk
 u32 datblk_range_limit(u64 native, u32 logical);
 u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_command *c);
 u8 datblk_status(int err);
+
+struct crypto_shash;
+
+/* What client and server have said to each other before a proof, as it was on the wire */
+struct datblk_transcript {
+	struct datblk_wire_login login;
+	struct datblk_challenge challenge;
+	u8 nonce[DATBLK_OWN_NONCE];	/* of the client */
+};
+
+static_assert(sizeof(struct datblk_transcript) == sizeof(struct datblk_wire_login) +
+	      sizeof(struct datblk_challenge) + DATBLK_OWN_NONCE);
+
+struct crypto_shash *datblk_key_alloc(const char *hex);
+void datblk_key_free(struct crypto_shash *key);
+bool datblk_is_proof(const void *data, size_t size);
+int datblk_prove_client(struct crypto_shash *key, const struct datblk_transcript *t,
+			struct datblk_wire_proof *proof);
+bool datblk_check_client(struct crypto_shash *key, const struct datblk_transcript *t,
+			 const struct datblk_wire_proof *proof);
+int datblk_prove_server(struct crypto_shash *key, const struct datblk_transcript *t,
+			struct datblk_welcome *welcome);
+bool datblk_check_server(struct crypto_shash *key, const struct datblk_transcript *t,
+			 const void *data, size_t size);
+
+#define DATBLK_CHALLENGES	256	/* that wait for a proof, of a server */
+#define DATBLK_CHALLENGES_HOST	64	/* of one address */
+#define DATBLK_CHALLENGE_TIME	(30 * HZ)
+
+/* The challenges of a server, for one proof each. Its owner serialises calls */
+struct datblk_challenges {
+	struct datblk_waiting {
+		struct datblk_wire_login login;
+		struct datblk_challenge challenge;
+		struct in6_addr peer;
+		unsigned long since;	/* jiffies */
+		bool used;
+	} waiting[DATBLK_CHALLENGES];
+};
+
+void datblk_challenge_make(struct datblk_challenges *all, const struct in6_addr *peer,
+			   const struct datblk_wire_login *login,
+			   struct datblk_challenge *challenge);
+bool datblk_challenge_take(struct datblk_challenges *all, const struct in6_addr *peer,
+			   const struct datblk_wire_proof *proof, struct datblk_transcript *t);
 
 /*
  * What a client knows of its writes to a device with a write cache. The answer to a write says

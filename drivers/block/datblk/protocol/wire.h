@@ -21,7 +21,7 @@
 #include <linux/types.h>
 
 #define DATBLK_MAGIC		0x6b6c6264	/* "dblk" */
-#define DATBLK_VERSION		2
+#define DATBLK_VERSION		3
 #define DATBLK_QUAL		4421		/* usual connection qualifier of a port */
 
 #define DATBLK_SECTOR		512		/* unit of sectors, lengths and inline data */
@@ -35,6 +35,10 @@
 #define DATBLK_DEPTH_MAX	128		/* tags of a connection */
 #define DATBLK_QUEUES_MAX	64		/* connections of a client to a device */
 #define DATBLK_NAME_MAX		24		/* name of a device, with the terminating 0 */
+#define DATBLK_NONCE		32		/* random bytes of a challenge */
+#define DATBLK_CHALLENGE_ID	8		/* the first of them, which a proof names */
+#define DATBLK_OWN_NONCE	8		/* random bytes of a proof */
+#define DATBLK_MAC		32		/* bytes of an HMAC-SHA-256 */
 
 /* Operations of a command */
 #define DATBLK_OP_READ		1
@@ -72,7 +76,16 @@
 #define DATBLK_REFUSE_CLIENT	4	/* the address of the client is not allowed */
 #define DATBLK_REFUSE_BUSY	5	/* an earlier connection of the client has I/O in flight */
 #define DATBLK_REFUSE_RESOURCES	6	/* the server lacks memory or objects of its adapter */
-#define DATBLK_REFUSE_MAX	DATBLK_REFUSE_RESOURCES
+#define DATBLK_REFUSE_KEYLESS	7	/* the device has a key, and the login does not want a proof */
+#define DATBLK_REFUSE_NO_KEY	8	/* the login wants a proof, and the device has no key */
+#define DATBLK_REFUSE_PROOF	9	/* the proof of the client is wrong */
+#define DATBLK_REFUSE_STALE	10	/* the proof names no challenge, or one that has expired */
+#define DATBLK_CHALLENGED	11	/* the refusal is a struct datblk_challenge */
+#define DATBLK_REFUSE_MAX	DATBLK_CHALLENGED
+
+/* Features of a login: none, or one */
+#define DATBLK_WANTS_PROOF	0x01	/* the client has a key, and wants a challenge */
+#define DATBLK_HAS_PROOF	0x02	/* this is no login, but a struct datblk_wire_proof */
 
 /* Flags of a welcome */
 #define DATBLK_READONLY		0x01
@@ -90,7 +103,7 @@
 struct datblk_wire_login {
 	__le32 magic;
 	__le16 version;
-	__le16 features;		/* 0: none is defined */
+	__le16 features;		/* 0 or DATBLK_WANTS_PROOF */
 	__le64 host;			/* identifies the client's machine, not 0 */
 	__le32 boot;			/* random, drawn when the client's module was loaded */
 	__le32 incarnation;		/* of the connections of the disk */
@@ -122,9 +135,10 @@ struct datblk_welcome {
 	__le32 zeroes_sectors;		/* of a command; 0 without DATBLK_CAN_ZEROES */
 	u8 uuid[16];			/* of the device, not 0 */
 	__le64 instance;		/* changes whenever the server may have lost writes */
+	u8 proof[DATBLK_MAC];		/* that the server has the key; 0 if none is used */
 };
 
-static_assert(sizeof(struct datblk_welcome) == 72);
+static_assert(sizeof(struct datblk_welcome) == 104);
 
 /* Private data of the reject */
 struct datblk_refusal {
@@ -134,6 +148,26 @@ struct datblk_refusal {
 };
 
 static_assert(sizeof(struct datblk_refusal) == 8);
+
+/* Private data of the reject that answers a login with DATBLK_WANTS_PROOF */
+struct datblk_challenge {
+	struct datblk_refusal refusal;	/* DATBLK_CHALLENGED */
+	u8 nonce[DATBLK_NONCE];		/* for one proof */
+};
+
+static_assert(sizeof(struct datblk_challenge) == 40);
+
+/* Private data of the connection request that follows. It stands for the login before it */
+struct datblk_wire_proof {
+	__le32 magic;
+	__le16 version;
+	__le16 features;		/* DATBLK_HAS_PROOF */
+	u8 challenge[DATBLK_CHALLENGE_ID];
+	u8 nonce[DATBLK_OWN_NONCE];	/* of the client */
+	u8 mac[DATBLK_MAC];
+};
+
+static_assert(sizeof(struct datblk_wire_proof) == 56);
 
 /* A request for the device. A READ or WRITE has either DATBLK_INLINE or a key */
 struct datblk_wire_command {
