@@ -3,8 +3,8 @@
  * Ports and devices in configfs, and the module. Process context.
  *
  *	/sys/kernel/config/datblk/ports/NAME/	ia qual enable
- *	/sys/kernel/config/datblk/devices/NAME/	path uuid read_only clients enable
- *						connections losses
+ *	/sys/kernel/config/datblk/devices/NAME/	path uuid read_only clients key host_keys enable
+ *						connections losses refused
  */
 #include <linux/ctype.h>
 #include <linux/module.h>
@@ -40,6 +40,9 @@ module_param_named(first_command, datblk_first_command, uint, 0644);
 MODULE_PARM_DESC(first_command, "seconds until a connection must have sent a command; 0: no limit");
 
 struct workqueue_struct *datblk_login_wq, *datblk_state_wq;
+
+/* Room for the longest key, and for one digit more, which is refused */
+#define KEY_TEXT	(2 * 64 + 2)
 
 /* Configfs lets nobody remove an object while a task writes its attribute */
 #define WAIT	(10 * HZ)
@@ -189,6 +192,67 @@ static ssize_t device_clients_store(struct config_item *item, const char *page, 
 }
 CONFIGFS_ATTR(device_, clients);
 
+/* Keys are not shown, and nothing of them remains in the page, which configfs does not use again */
+static void datblk_wipe_page(const char *page, size_t count)
+{
+	memzero_explicit((char *)page, count);
+}
+
+static ssize_t device_key_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", !!READ_ONCE(datblk_to_export(item)->key));
+}
+
+/* An empty line removes the key */
+static ssize_t device_key_store(struct config_item *item, const char *page, size_t count)
+{
+	char hex[KEY_TEXT];
+	ssize_t ret = datblk_copy_line(hex, sizeof(hex), page, count);
+
+	datblk_wipe_page(page, count);
+	if (ret >= 0)
+		ret = datblk_auth_set_key(datblk_to_export(item), hex);
+	memzero_explicit(hex, sizeof(hex));
+	return ret ?: count;
+}
+CONFIGFS_ATTR(device_, key);
+
+static ssize_t device_host_keys_show(struct config_item *item, char *page)
+{
+	return datblk_auth_show_hosts(datblk_to_export(item), page);
+}
+
+/* "HOST KEY" sets the key of a host, "HOST" removes it */
+static ssize_t device_host_keys_store(struct config_item *item, const char *page, size_t count)
+{
+	char text[KEY_TEXT + 24], *hex = text, *number;
+	ssize_t ret = datblk_copy_line(text, sizeof(text), page, count);
+	u64 host = 0;
+
+	datblk_wipe_page(page, count);
+	if (ret >= 0) {
+		number = strsep(&hex, " \t");
+		ret = kstrtou64(number, 0, &host) || !host ? -EINVAL :
+		      datblk_auth_set_host_key(datblk_to_export(item), host,
+					       hex ? skip_spaces(hex) : "");
+	}
+	memzero_explicit(text, sizeof(text));
+	return ret ?: count;
+}
+CONFIGFS_ATTR(device_, host_keys);
+
+static ssize_t device_refused_show(struct config_item *item, char *page)
+{
+	struct datblk_export *export = datblk_to_export(item);
+	u64 refused;
+
+	mutex_lock(&datblk_srv_lock);
+	refused = export->refused;
+	mutex_unlock(&datblk_srv_lock);
+	return sysfs_emit(page, "%llu\n", refused);
+}
+CONFIGFS_ATTR_RO(device_, refused);
+
 static ssize_t device_connections_show(struct config_item *item, char *page)
 {
 	struct datblk_export *export = datblk_to_export(item);
@@ -243,7 +307,8 @@ CONFIGFS_ATTR(device_, enable);
 
 static struct configfs_attribute *device_attrs[] = {
 	&device_attr_path, &device_attr_uuid, &device_attr_read_only, &device_attr_clients,
-	&device_attr_connections, &device_attr_losses, &device_attr_enable, NULL,
+	&device_attr_key, &device_attr_host_keys, &device_attr_connections, &device_attr_losses,
+	&device_attr_refused, &device_attr_enable, NULL,
 };
 
 static void datblk_device_release(struct config_item *item)

@@ -336,6 +336,7 @@ struct datblk_export *datblk_export_create(void)
 		return NULL;
 	}
 	INIT_LIST_HEAD(&export->connections);
+	INIT_LIST_HEAD(&export->host_keys);
 	mutex_init(&export->flush_lock);
 	uuid_gen(&export->uuid);
 	export->instance = get_random_u64();
@@ -364,6 +365,7 @@ void datblk_export_list(struct datblk_export *export)
  */
 void datblk_export_free(struct datblk_export *export)
 {
+	datblk_auth_free(export);
 	kfree(export->path);
 	kfree(export);
 }

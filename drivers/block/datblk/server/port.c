@@ -91,33 +91,41 @@ static const char *datblk_login_crowded(const struct datblk_port *port,
 }
 
 /*
- * datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not. The
- * text of the log may be more exact
+ * datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not. A login
+ * without the right key learns nothing about the device, and affects nobody.
  */
-static unsigned int datblk_login_admit(struct datblk_port *port, const DAT_CR_PARAM *param,
-				       struct datblk_login *req, struct datblk_connection *conn,
-				       const char **why)
+static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_attempt *attempt,
+				       struct datblk_connection *conn)
 {
-	const struct sockaddr *peer = param->remote_ia_address_ptr;
+	const struct sockaddr *peer = attempt->param.remote_ia_address_ptr;
+	struct datblk_login *req = &attempt->req;
 	struct datblk_export *export;
+	unsigned int status = datblk_auth_begin(attempt);
 
+	if (status != DATBLK_ADMIT)
+		return status;
 	export = datblk_export_find(req->name);
 	if (!export)
 		return DATBLK_REFUSE_DEVICE;
 	if (!datblk_login_address_allowed(export->clients, peer))
 		return DATBLK_REFUSE_CLIENT;
+	status = datblk_auth_check(export, attempt);
+	if (status != DATBLK_ADMIT)
+		return status;
 	datblk_export_lost_writes(export, 0);
 	if (datblk_login_earlier_connections(export, req, peer))
 		return DATBLK_REFUSE_BUSY;
-	*why = datblk_login_crowded(port, export, peer);
-	if (*why)
+	attempt->why = datblk_login_crowded(port, export, peer);
+	if (attempt->why)
 		return DATBLK_REFUSE_RESOURCES;
 	datblk_login_grant(&req->limits);
 	datblk_conn_admit(conn, port, export, req, peer);
+	datblk_fill_welcome(&attempt->welcome, &req->limits, &conn->geo);
+	datblk_auth_prove(export, attempt);
 	return DATBLK_ADMIT;
 }
 
-static void datblk_login_refuse(DAT_CR_HANDLE cr, unsigned int status)
+static void datblk_login_reject(DAT_CR_HANDLE cr, unsigned int status)
 {
 	struct datblk_refusal refusal = {
 		.magic = cpu_to_le32(DATBLK_MAGIC),
@@ -129,16 +137,14 @@ static void datblk_login_refuse(DAT_CR_HANDLE cr, unsigned int status)
 }
 
 /* A connection may end at any time since its admission; then the accept comes to nothing */
-static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
+static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn,
+				struct datblk_welcome *welcome)
 {
-	struct datblk_welcome welcome;
-
-	datblk_fill_welcome(&welcome, &conn->req.limits, &conn->geo);
-	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(welcome), &welcome)) {
+	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(*welcome), welcome)) {
 		pr_warn_ratelimited("%s: no resources for %pISc\n", conn->req.name,
 				    &conn->peer);
 		datblk_conn_end(conn);
-		datblk_login_refuse(cr, DATBLK_REFUSE_RESOURCES);
+		datblk_login_reject(cr, DATBLK_REFUSE_RESOURCES);
 	} else if (datblk_first_command) {
 		queue_delayed_work(datblk_login_wq, &conn->first_command,
 				   min(datblk_first_command, 3600U) * HZ);
@@ -147,42 +153,50 @@ static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn
 }
 
 /* Logins while an earlier connection ends are usual when a client connects again */
-static void datblk_login_log_refusal(const DAT_CR_PARAM *param, const struct datblk_login *req,
-				     unsigned int status, const char *why)
+static void datblk_login_log_refusal(const struct datblk_attempt *attempt, unsigned int status)
 {
 	if (status != DATBLK_REFUSE_BUSY)
 		pr_warn_ratelimited("%pISc: login to \"%s\" refused: %s\n",
-				    param->remote_ia_address_ptr, req->name,
-				    why ?: datblk_refusal_text(status));
+				    attempt->param.remote_ia_address_ptr, attempt->req.name,
+				    attempt->why ?: datblk_refusal_text(status));
+}
+
+static void datblk_login_refuse(DAT_CR_HANDLE cr, struct datblk_attempt *attempt,
+				unsigned int status)
+{
+	if (status == DATBLK_CHALLENGED) {
+		dat_cr_reject(cr, sizeof(attempt->transcript.challenge),
+			      &attempt->transcript.challenge);
+		return;
+	}
+	/* A name that was not checked is not printed */
+	if (status == DATBLK_REFUSE_LOGIN)
+		attempt->req.name[0] = 0;
+	datblk_login_log_refusal(attempt, status);
+	datblk_login_reject(cr, status);
 }
 
 static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
 {
+	struct datblk_attempt attempt = {};
 	struct datblk_connection *conn;
-	struct datblk_login req = {};
-	const char *why = NULL;
-	unsigned int status;
-	DAT_CR_PARAM param;
+	unsigned int status = DATBLK_REFUSE_RESOURCES;
 
-	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
+	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &attempt.param))
 		return;
+	/* One at a time: only a login that is admitted keeps it, and gets more */
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
-	status = conn ? datblk_check_login(param.private_data, param.private_data_size, &req) :
-			DATBLK_REFUSE_RESOURCES;
-	if (status == DATBLK_ADMIT) {
+	if (conn) {
 		mutex_lock(&datblk_srv_lock);
-		status = datblk_login_admit(port, &param, &req, conn, &why);
+		status = datblk_login_admit(port, &attempt, conn);
 		mutex_unlock(&datblk_srv_lock);
-	} else {
-		req.name[0] = 0;
 	}
 	if (status == DATBLK_ADMIT) {
-		datblk_login_accept(cr, conn);
+		datblk_login_accept(cr, conn, &attempt.welcome);
 		return;
 	}
 	kfree(conn);
-	datblk_login_log_refusal(&param, &req, status, why);
-	datblk_login_refuse(cr, status);
+	datblk_login_refuse(cr, &attempt, status);
 }
 
 /**

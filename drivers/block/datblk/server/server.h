@@ -5,6 +5,7 @@
  *	configfs.c	ports and devices, as the administrator sees them
  *	listen.c	a port: listens, and stops
  *	port.c		checks logins
+ *	auth.c		keys of exports, and proofs of logins
  *	connection.c	a connection: objects of DAT, events, end
  *	export.c	a device: opened, closed, found by logins
  *	command.c	commands of a connection and their answers
@@ -62,6 +63,9 @@ struct datblk_export {
 	unsigned int count;			/* of them */
 	char *path;
 	char clients[DATBLK_CLIENTS_MAX];	/* addresses, separated by spaces; "": all */
+	struct crypto_shash *key;		/* of hosts without one of their own; or NULL */
+	struct list_head host_keys;		/* see auth.c */
+	u64 refused;				/* logins without the right key */
 	uuid_t uuid;
 	u64 instance;				/* see export.c */
 	bool read_only;
@@ -131,6 +135,17 @@ struct datblk_srv_message {
 	u16 tags[DATBLK_BATCH];			/* that it answers */
 };
 
+/* A connection request, until it has been answered. On the stack of the work item login */
+struct datblk_attempt {
+	DAT_CR_PARAM param;
+	struct datblk_login req;
+	bool has_proof;				/* it is the second request of a client with a key */
+	struct datblk_transcript transcript;	/* of a login that wants a proof */
+	struct datblk_wire_proof proof;
+	struct datblk_welcome welcome;		/* if it is admitted */
+	const char *why;			/* text of the log, if more exact than the status */
+};
+
 /* Bits of flags */
 enum {
 	DATBLK_CONN_DEAD,
@@ -197,6 +212,14 @@ void datblk_port_check(struct datblk_port *port);
 void datblk_port_close(struct work_struct *work);
 /* port.c */
 void datblk_port_login(struct work_struct *work);
+/* auth.c */
+int datblk_auth_set_key(struct datblk_export *export, const char *hex);
+int datblk_auth_set_host_key(struct datblk_export *export, u64 host, const char *hex);
+ssize_t datblk_auth_show_hosts(struct datblk_export *export, char *page);
+void datblk_auth_free(struct datblk_export *export);
+unsigned int datblk_auth_begin(struct datblk_attempt *attempt);
+unsigned int datblk_auth_check(struct datblk_export *export, struct datblk_attempt *attempt);
+void datblk_auth_prove(struct datblk_export *export, struct datblk_attempt *attempt);
 /* connection.c */
 void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 		       struct datblk_export *export, const struct datblk_login *req,
