@@ -6,6 +6,7 @@
  *	disk.c		a disk of the block layer and its sysfs attributes
  *	session.c	connects the queues of a disk, ends and repairs connections
  *	queue.c		a connection: objects of DAT, messages, events
+ *	login.c		the login of a connection, and proofs of the key
  *	blk_ops.c	requests of the block layer
  *	resubmit.c	writes that are kept until they are flushed
  *	debugfs.c	statistics of the queues
@@ -39,6 +40,7 @@ struct datblk_options {
 	char address[64];
 	char device[DATBLK_NAME_MAX];
 	struct sockaddr_storage to;
+	struct crypto_shash *key;	/* client and server prove that they have it; NULL: none */
 	u16 qual;
 	unsigned int queues;
 	unsigned int depth;
@@ -239,6 +241,8 @@ void datblk_queue_heartbeat(struct datblk_queue *queue);
 void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last);
 void datblk_queue_add_own(struct datblk_queue *queue, struct datblk_pdu *pdu);
 void datblk_queue_commit(struct datblk_queue *queue);
+/* login.c */
+int datblk_login(struct datblk_queue *queue);
 /* blk_ops.c */
 extern const struct blk_mq_ops datblk_mq_ops;
 blk_status_t datblk_blk_status(u8 status);

@@ -5,6 +5,7 @@
  *
  *	connect ia=NAME address=IP device=NAME [qual=N] [queues=N] [depth=N] [io_kib=N]
  *		[fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS] [resubmit_kib=N]
+ *		[key=HEX]
  *	disconnect DISK [force]
  */
 #include <linux/ctype.h>
@@ -65,6 +66,17 @@ static int datblk_parse_text(const char *value, char *to, size_t room)
 	return *value && strscpy(to, value, room) > 0 ? 0 : -ENAMETOOLONG;
 }
 
+static int datblk_parse_key(const char *value, struct datblk_options *options)
+{
+	struct crypto_shash *key = datblk_key_alloc(value);
+
+	if (IS_ERR(key))
+		return PTR_ERR(key);
+	datblk_key_free(options->key);
+	options->key = key;
+	return 0;
+}
+
 static int datblk_parse_option(struct datblk_options *options, const char *name, const char *value)
 {
 	unsigned int number;
@@ -89,6 +101,8 @@ static int datblk_parse_option(struct datblk_options *options, const char *name,
 		return datblk_parse_number(value, 0, INT_MAX / HZ, &options->reconnect_timeout);
 	if (!strcmp(name, "resubmit_kib"))
 		return datblk_parse_number(value, 0, SZ_1G / 1024, &options->resubmit_kib);
+	if (!strcmp(name, "key"))
+		return datblk_parse_key(value, options);
 	if (strcmp(name, "qual"))
 		return -EINVAL;
 	err = datblk_parse_number(value, 1, U16_MAX, &number);
@@ -114,7 +128,8 @@ static int datblk_parse_options(char *line, struct datblk_options *options)
 		name = strsep(&word, "=");
 		err = word ? datblk_parse_option(options, name, word) : -EINVAL;
 		if (err) {
-			pr_err("invalid option or value: \"%s\"\n", name);
+			/* A word without a name may be a key */
+			pr_err("invalid option or value: \"%s\"\n", word ? name : "");
 			return err;
 		}
 	}
@@ -149,6 +164,7 @@ static struct datblk_disk *datblk_disk_alloc(char *line)
 		return disk;
 	err = disk->id;
 free:
+	datblk_key_free(disk->options.key);
 	kvfree(disk->queues);
 	kfree(disk);
 	return ERR_PTR(err);
@@ -341,7 +357,8 @@ static ssize_t datblk_control_write(struct file *file, const char __user *from, 
 		err = datblk_connect(line, name);
 	else if (line && !strcmp(word, "disconnect"))
 		err = datblk_disconnect(skip_spaces(line));
-	kfree(buffer);
+	/* It may have a key */
+	kfree_sensitive(buffer);
 	return err ?: count;
 }
 

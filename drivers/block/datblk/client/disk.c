@@ -354,5 +354,6 @@ void datblk_disk_free(struct datblk_disk *disk)
 	kvfree(disk->queues);
 	kvfree(disk->repeats);
 	vfree(disk->kept.ring);
+	datblk_key_free(disk->options.key);
 	kfree(disk);
 }

@@ -12,7 +12,6 @@
 #include "client.h"
 #include "protocol/trace.h"
 
-#define CONNECT_US	(5 * USEC_PER_SEC)
 #define HEADERS_BYTES	DATBLK_COMMANDS_MAX
 /* A server that has not answered a ping for this long does not work any more */
 #define PING_TIMEOUT	(25 * HZ)
@@ -390,97 +389,6 @@ static void datblk_queue_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_
 		datblk_queue_connection_event(instance, event);
 }
 
-static void datblk_queue_fill_login(const struct datblk_queue *queue, struct datblk_login *req)
-{
-	const struct datblk_disk *disk = queue->disk;
-
-	*req = (struct datblk_login){
-		.limits = disk->limits,
-		.host = datblk_host,
-		.boot = datblk_boot,
-		.incarnation = disk->incarnation,
-		.disk = disk->number,
-		.queue = queue->index,
-		.queues = disk->options.queues,
-	};
-	strscpy_pad(req->name, disk->options.device, sizeof(req->name));
-}
-
-/* Why the attempt failed, for the log and the error of the caller */
-static int datblk_queue_connect_error(struct datblk_queue *queue)
-{
-	struct datblk_disk *disk = queue->disk;
-	unsigned int status;
-
-	if (queue->event == DAT_CONNECTION_EVENT_TIMED_OUT) {
-		disk->reason = "the server does not answer";
-		return -ETIMEDOUT;
-	}
-	disk->reason = "the server cannot be reached";
-	if (queue->event != DAT_CONNECTION_EVENT_PEER_REJECTED)
-		return -ECONNREFUSED;
-	status = datblk_check_refusal(queue->private, queue->private_size);
-	disk->reason = status == DATBLK_ADMIT ? "no datblk server listens there" :
-						datblk_refusal_text(status);
-	return status == DATBLK_REFUSE_BUSY ? -EBUSY : -ECONNREFUSED;
-}
-
-static int datblk_queue_connect(struct datblk_queue *queue)
-{
-	struct datblk_disk *disk = queue->disk;
-	struct datblk_login req;
-	struct datblk_wire_login login;
-
-	datblk_queue_fill_login(queue, &req);
-	datblk_fill_login(&login, &req);
-	if (dat_ep_connect(queue->ep, (DAT_IA_ADDRESS_PTR)&disk->options.to, disk->options.qual,
-			   CONNECT_US, sizeof(login), &login, DAT_QOS_BEST_EFFORT,
-			   DAT_CONNECT_DEFAULT_FLAG)) {
-		disk->reason = "the RDMA device refuses";
-		return -ECONNREFUSED;
-	}
-	wait_for_completion(&queue->outcome);
-	return queue->established ? 0 : datblk_queue_connect_error(queue);
-}
-
-/* The first session decides the limits: all memory is allocated for them */
-static int datblk_queue_take_limits(struct datblk_disk *disk, const struct datblk_limits *limits,
-				    bool first)
-{
-	if (first && limits->io_max < PAGE_SIZE) {
-		disk->reason = "the server grants less than a page for each read or write";
-		return -EOPNOTSUPP;
-	}
-	if (first)
-		disk->limits = *limits;
-	if (!memcmp(limits, &disk->limits, sizeof(*limits)))
-		return 0;
-	disk->reason = "the server grants less than before: its depth or io_kib was lowered";
-	return -EPROTO;
-}
-
-/* All queues of a disk have the limits and the geometry of the first one */
-static int datblk_queue_take_welcome(struct datblk_queue *queue)
-{
-	struct datblk_disk *disk = queue->disk;
-	struct datblk_limits limits = disk->limits;
-	struct datblk_geometry geo = {};
-	int err = datblk_check_welcome(queue->private, queue->private_size, &limits, &geo);
-
-	if (err) {
-		disk->reason = "the server sent a malformed accept";
-		return err;
-	}
-	err = datblk_queue_take_limits(disk, &limits, !queue->index && !disk->gendisk);
-	if (err)
-		return err;
-	if (!queue->index)
-		disk->geo = geo;
-	else if (memcmp(&geo, &disk->geo, sizeof(geo)))
-		disk->reason = "the device changed during the login";
-	return memcmp(&geo, &disk->geo, sizeof(geo)) ? -EPROTO : 0;
-}
-
 /* Once for a disk: the memory is kept over sessions, so that none is needed to repair one */
 static int datblk_queue_alloc_arrays(struct datblk_queue *queue)
 {
@@ -612,11 +520,7 @@ int datblk_queue_open(struct datblk_queue *queue)
 {
 	int err;
 
-	queue->established = false;
-	init_completion(&queue->outcome);
-	err = datblk_queue_prepare(queue) ?:
-	      datblk_queue_connect(queue) ?:
-	      datblk_queue_take_welcome(queue);
+	err = datblk_queue_prepare(queue) ?: datblk_login(queue);
 	if (err)
 		return err;
 	datblk_queue_greet(queue);

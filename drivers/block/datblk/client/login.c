@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The login of a connection of the client: what it sends, the proofs if the disk has a key, and
+ * what the server grants. Process context, also in the work item that reconnects, where allocations
+ * do not wait for I/O. The first commands follow a login that was successful.
+ */
+#include <linux/random.h>
+#include <linux/string.h>
+#include "client.h"
+
+#define CONNECT_US	(5 * USEC_PER_SEC)
+
+static void datblk_login_describe(const struct datblk_queue *queue, struct datblk_login *req)
+{
+	const struct datblk_disk *disk = queue->disk;
+
+	*req = (struct datblk_login){
+		.limits = disk->limits,
+		.host = datblk_host,
+		.boot = datblk_boot,
+		.incarnation = disk->incarnation,
+		.disk = disk->number,
+		.queue = queue->index,
+		.queues = disk->options.queues,
+		.wants_proof = !!disk->options.key,
+	};
+	strscpy_pad(req->name, disk->options.device, sizeof(req->name));
+}
+
+/* What a refusal means for the caller, who tries again after -EBUSY */
+static int datblk_login_refusal_error(unsigned int status)
+{
+	switch (status) {
+	case DATBLK_REFUSE_BUSY:
+	case DATBLK_REFUSE_STALE:
+		return -EBUSY;
+	case DATBLK_REFUSE_KEYLESS:
+	case DATBLK_REFUSE_NO_KEY:
+	case DATBLK_REFUSE_PROOF:
+		return -EKEYREJECTED;
+	default:
+		return -ECONNREFUSED;
+	}
+}
+
+/* Why the attempt failed, for the log and the error of the caller */
+static int datblk_login_error(struct datblk_queue *queue)
+{
+	struct datblk_disk *disk = queue->disk;
+	unsigned int status;
+
+	if (queue->event == DAT_CONNECTION_EVENT_TIMED_OUT) {
+		disk->reason = "the server does not answer";
+		return -ETIMEDOUT;
+	}
+	disk->reason = "the server cannot be reached";
+	if (queue->event != DAT_CONNECTION_EVENT_PEER_REJECTED)
+		return -ECONNREFUSED;
+	status = datblk_check_refusal(queue->private, queue->private_size);
+	disk->reason = status == DATBLK_ADMIT ? "no datblk server listens there" :
+						datblk_refusal_text(status);
+	return datblk_login_refusal_error(status);
+}
+
+/* Sends a connection request. Returns 0 when there is an outcome: queue->established and event */
+static int datblk_login_connect(struct datblk_queue *queue, DAT_EP_HANDLE ep, size_t size,
+				void *data)
+{
+	struct datblk_disk *disk = queue->disk;
+
+	queue->established = false;
+	init_completion(&queue->outcome);
+	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&disk->options.to, disk->options.qual,
+			   CONNECT_US, size, data, DAT_QOS_BEST_EFFORT,
+			   DAT_CONNECT_DEFAULT_FLAG)) {
+		disk->reason = "the RDMA device refuses";
+		return -ECONNREFUSED;
+	}
+	wait_for_completion(&queue->outcome);
+	return 0;
+}
+
+/* A server that admits the client without a challenge cannot have proved anything */
+static int datblk_login_unproved(struct datblk_disk *disk)
+{
+	disk->reason = "the server has not proved that it has the key";
+	return -EKEYREJECTED;
+}
+
+/* Sends the login, and takes the challenge from the refusal */
+static int datblk_login_take_challenge(struct datblk_queue *queue, DAT_EP_HANDLE ep,
+				       struct datblk_transcript *t)
+{
+	int err = datblk_login_connect(queue, ep, sizeof(t->login), &t->login);
+
+	if (err)
+		return err;
+	if (queue->established)
+		return datblk_login_unproved(queue->disk);
+	if (queue->event != DAT_CONNECTION_EVENT_PEER_REJECTED ||
+	    queue->private_size < sizeof(t->challenge) ||
+	    datblk_check_refusal(queue->private, queue->private_size) != DATBLK_CHALLENGED)
+		return datblk_login_error(queue);
+	memcpy(&t->challenge, queue->private, sizeof(t->challenge));
+	return 0;
+}
+
+/* A refusal ends the use of an endpoint, so the challenge has one of its own */
+static int datblk_login_ask(struct datblk_queue *queue, struct datblk_transcript *t)
+{
+	struct datblk_ep_needs needs = { .receives = 1, .requests = 1 };
+	unsigned int segments;
+	DAT_EP_HANDLE ep;
+	int err = datblk_ep_create(queue->disk->ia, queue->pz, queue->evd, &needs, &ep, &segments);
+
+	if (err)
+		return err;
+	err = datblk_login_take_challenge(queue, ep, t);
+	dat_ep_free(ep);
+	return err;
+}
+
+/* The accept, in queue->private, has the proof of the server */
+static int datblk_login_with_key(struct datblk_queue *queue, struct datblk_transcript *t)
+{
+	struct crypto_shash *key = queue->disk->options.key;
+	struct datblk_wire_proof proof;
+	int err = datblk_login_ask(queue, t);
+
+	if (err)
+		return err;
+	get_random_bytes(t->nonce, sizeof(t->nonce));
+	err = datblk_prove_client(key, t, &proof) ?:
+	      datblk_login_connect(queue, queue->ep, sizeof(proof), &proof);
+	if (err || !queue->established)
+		return err ?: datblk_login_error(queue);
+	return datblk_check_server(key, t, queue->private, queue->private_size) ? 0 :
+	       datblk_login_unproved(queue->disk);
+}
+
+static int datblk_login_without_key(struct datblk_queue *queue, struct datblk_transcript *t)
+{
+	int err = datblk_login_connect(queue, queue->ep, sizeof(t->login), &t->login);
+
+	return err || queue->established ? err : datblk_login_error(queue);
+}
+
+/* The first session decides the limits: all memory is allocated for them */
+static int datblk_login_take_limits(struct datblk_disk *disk, const struct datblk_limits *limits,
+				    bool first)
+{
+	if (first && limits->io_max < PAGE_SIZE) {
+		disk->reason = "the server grants less than a page for each read or write";
+		return -EOPNOTSUPP;
+	}
+	if (first)
+		disk->limits = *limits;
+	if (!memcmp(limits, &disk->limits, sizeof(*limits)))
+		return 0;
+	disk->reason = "the server grants less than before: its depth or io_kib was lowered";
+	return -EPROTO;
+}
+
+/* All queues of a disk have the limits and the geometry of the first one */
+static int datblk_login_take_welcome(struct datblk_queue *queue)
+{
+	struct datblk_disk *disk = queue->disk;
+	struct datblk_limits limits = disk->limits;
+	struct datblk_geometry geo = {};
+	int err = datblk_check_welcome(queue->private, queue->private_size, &limits, &geo);
+
+	if (err) {
+		disk->reason = "the server sent a malformed accept";
+		return err;
+	}
+	err = datblk_login_take_limits(disk, &limits, !queue->index && !disk->gendisk);
+	if (err)
+		return err;
+	if (!queue->index)
+		disk->geo = geo;
+	else if (memcmp(&geo, &disk->geo, sizeof(geo)))
+		disk->reason = "the device changed during the login";
+	return memcmp(&geo, &disk->geo, sizeof(geo)) ? -EPROTO : 0;
+}
+
+/**
+ * datblk_login - connect a queue, and agree with the server on its use
+ * @queue: a queue whose objects of DAT exist, and which has no connection
+ *
+ * If the disk has a key, the server must prove that it has it, too. Nothing that the server has
+ * sent is used before.
+ *
+ * Context: process.
+ * Return: 0 or a negative error code, and then the disk's reason is set. -EBUSY: the caller may try
+ * again soon. -EKEYREJECTED: one side has no key, or another one.
+ */
+int datblk_login(struct datblk_queue *queue)
+{
+	struct datblk_transcript t = {};
+	struct datblk_login req;
+	int err;
+
+	datblk_login_describe(queue, &req);
+	datblk_fill_login(&t.login, &req);
+	err = req.wants_proof ? datblk_login_with_key(queue, &t) :
+				datblk_login_without_key(queue, &t);
+	return err ?: datblk_login_take_welcome(queue);
+}
