@@ -121,6 +121,12 @@ class Case(unittest.TestCase):
         self.errors = err.getvalue()
         return self.errors if status else out.getvalue()
 
+    def key_file(self, text, mode=0o600):
+        path = self.root / "key"
+        path.write_text(text)
+        path.chmod(mode)
+        return str(path)
+
     def fail_commands(self, *numbers):
         """The commands to the control device fail, one after the other; 0: success."""
         numbers = list(numbers)
@@ -176,6 +182,35 @@ class Client(Case):
                              (errno.EBUSY, "earlier connection"), (errno.EIO, "dmesg")):
             self.fail_commands(number)
             self.assertIn(text, self.run_it("connect", "10.0.0.1", "data", status=1))
+
+    def test_a_key_comes_from_a_file(self):
+        key = "0123456789abcdef" * 4
+        self.run_it("connect", "10.0.0.1", "data", "--key-file", self.key_file(f"{key}\n"))
+        self.assertEqual(self.read("dev/datblk-control"),
+                         f"connect ia=rxe0/1 address=10.0.0.1 device=data key={key}")
+        self.fail_commands(errno.EKEYREJECTED)
+        said = self.run_it("connect", "10.0.0.1", "data", "--key-file", self.key_file(key),
+                           status=1)
+        self.assertIn("--key-file", said)
+        self.assertNotIn(key, said)
+
+    def test_a_key_that_others_can_read_is_refused(self):
+        key = "0123456789abcdef" * 4
+        for mode in (0o640, 0o604, 0o620, 0o602):
+            self.assertIn("chmod 600", self.run_it(
+                "connect", "10.0.0.1", "data", "--key-file", self.key_file(key, mode), status=1))
+        self.assertEqual(self.read("dev/datblk-control"), "")
+
+    def test_a_file_without_a_key_is_refused(self):
+        for text in ("", "0123456789abcde", "0" * 31, "0" * 33, "0" * 130, "xx" * 16,
+                     "00" * 16 + " queues=1"):
+            said = self.run_it("connect", "10.0.0.1", "data", "--key-file", self.key_file(text),
+                               status=1)
+            self.assertIn("has no key", said)
+            self.assertNotIn("queues=1", said)
+        self.assertIn("No such file", self.run_it("connect", "10.0.0.1", "data", "--key-file",
+                                                  str(self.root / "none"), status=1))
+        self.assertEqual(self.read("dev/datblk-control"), "")
 
     def test_a_missing_module_is_named(self):
         (self.root / "dev/datblk-control").unlink()
@@ -441,6 +476,32 @@ class Server(Case):
 
     def test_a_path_is_absolute(self):
         self.assertIn("absolute", self.run_it("export", "data", "sdb", status=1))
+
+    def test_export_writes_keys(self):
+        key = "0123456789abcdef" * 4
+        name = self.key_file(f"{key}\n")
+        self.export("/dev/sdb", "--key-file", name, "--host-key", f"0x10={name}")
+        self.assertEqual((self.attribute("key"), self.attribute("host_keys")), (key, f"16 {key}"))
+        order = self.kernel.order
+        self.assertLess(order.index(f"key={key}"), order.index("enable=1"))
+
+    def test_export_without_a_key_removes_an_old_one(self):
+        self.write(f"{self.DEVICE}/enable", "0\n")
+        self.write(f"{self.DEVICE}/key", "1\n")
+        self.write(f"{self.DEVICE}/host_keys", "0x10\n0x11\n")
+        self.export("/dev/sdb")
+        order = self.kernel.order
+        self.assertEqual([word for word in order if "key" in word],
+                         ["key=", "host_keys=0x10", "host_keys=0x11"])
+
+    def test_export_needs_a_good_key(self):
+        said = self.export("/dev/sdb", "--key-file", self.key_file("secret"), status=1)
+        self.assertIn("has no key", said)
+        self.assertNotIn("secret", said)
+        self.assertNotIn("enable=1", self.kernel.order)
+        self.assertFalse((self.root / self.DEVICE).exists())
+        for text in ("x=f", "0=f", "1=", "5"):
+            self.export("/dev/sdb", "--host-key", text, status=2)
 
     def test_listen_names_the_port_after_its_ia(self):
         self.run_it("listen", "--qual", "5000")
