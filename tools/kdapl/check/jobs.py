@@ -21,7 +21,7 @@ SOURCES = {
               "Kbuild"),
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
     "datblk": ("drivers/block/datblk", "tools/datblk", *(f"{TESTS}/datblk{name}.sh" for name in (
-        "", "_fault", "_hostile", "_power", "_server", "_slow", "_swap", "ctl"))),
+        "", "_auth", "_fault", "_hostile", "_power", "_server", "_slow", "_swap", "ctl"))),
     "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", f"{LAB}/cross-compile.sh",
               f"{LAB}/ccache.sh", f"{LAB}/run-in-trixie", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
               f"{LAB}/requirements.txt",
@@ -300,7 +300,7 @@ def blk():
     for kernel in STOCK:
         jobs += [build(kernel), selftests(
             kernel, "blk", "disks over 20 restarts of the server, devices that hang, power cuts, swap",
-            "datblk datblk_server datblk_slow datblk_power datblk_swap datblkctl",
+            "datblk datblk_auth datblk_server datblk_slow datblk_power datblk_swap datblkctl",
             KDAPL_BLK_ROUNDS=20), selftests(
             kernel, "blk-hostile", "peers that break the protocol of disks, 100,000 messages each",
             "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=120), Job(

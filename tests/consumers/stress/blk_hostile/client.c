@@ -12,7 +12,15 @@
 /* The first one is honest */
 static struct hostile_peer *peers[PEERS];
 
-static int handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+/**
+ * hostile_client_event - handle an event of rdma_cm
+ * @id:    id of a connection
+ * @event: the event
+ *
+ * Context: process.
+ * Return: 0.
+ */
+int hostile_client_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct hostile_peer *peer = id->context;
 
@@ -58,13 +66,20 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 			   test_limit(TEST_HANG_MS));			\
 })
 
-static bool resolve(struct hostile_peer *peer)
+/**
+ * hostile_resolve - give a connection an id, with the route to the server
+ * @peer: the connection
+ *
+ * Context: process.
+ * Return: false: the failure has been noted.
+ */
+bool hostile_resolve(struct hostile_peer *peer)
 {
 	struct sockaddr_storage to;
 
 	if (!hostile_to(&to))
 		return false;
-	peer->id = rdma_create_id(&init_net, handler, peer, RDMA_PS_TCP, IB_QPT_RC);
+	peer->id = rdma_create_id(&init_net, hostile_client_event, peer, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(peer->id) ||
 	    rdma_resolve_addr(peer->id, NULL, (struct sockaddr *)&to, TEST_HANG_MS)) {
 		test_fail("the address cannot be resolved");
@@ -98,15 +113,26 @@ static bool call(struct hostile_peer *peer)
 	return !rdma_connect(peer->id, &param);
 }
 
-/* Waits for the outcome of the login. Returns true for a correct welcome */
-static bool admitted(struct hostile_peer *peer)
+/**
+ * hostile_wait_outcome - wait until the server has admitted or refused a login
+ * @peer: the connection
+ *
+ * Context: process.
+ * Return: true: it was admitted.
+ */
+bool hostile_wait_outcome(struct hostile_peer *peer)
 {
 	/* Pairs with hostile_peer_note(): the private data are complete */
-	if (!wait_for(peer, smp_load_acquire(&peer->established))) {
-		test_fail("the server does not answer a login");
-		return false;
-	}
-	if (!peer->established)
+	if (wait_for(peer, smp_load_acquire(&peer->established)))
+		return peer->established;
+	test_fail("the server does not answer a login");
+	return false;
+}
+
+/* Returns true for a correct welcome */
+static bool admitted(struct hostile_peer *peer)
+{
+	if (!hostile_wait_outcome(peer))
 		return false;
 	if (!datblk_check_welcome(peer->private, peer->private_size, &peer->limits, &peer->geo))
 		return true;
@@ -124,7 +150,7 @@ static struct hostile_peer *meet(bool honest, bool receives)
 	peer->honest = honest;
 	peer->sound = receives;
 	hostile_count();
-	if (resolve(peer) && !hostile_peer_make(peer, peer->sound) && call(peer) &&
+	if (hostile_resolve(peer) && !hostile_peer_make(peer, peer->sound) && call(peer) &&
 	    admitted(peer))
 		return peer;
 	if (honest)

@@ -7,6 +7,7 @@
  *	peer.c		a connection: its queue pair, its memory, its completions
  *	messages.c	messages, correct and spoiled ones
  *	client.c	the hostile client
+ *	intruder.c	a client without the key of the server
  *	server.c	the hostile server
  */
 #ifndef _KDAPL_BLK_HOSTILE_H_
@@ -52,7 +53,7 @@ struct hostile_peer {
 	struct rnd_state rnd;		/* of whoever sends: the thread or the completions */
 	struct datblk_limits limits;	/* what the peers have agreed on */
 	struct datblk_geometry geo;
-	u8 private[sizeof(struct datblk_welcome)];
+	u8 private[sizeof(struct datblk_welcome)];	/* of an accept or a reject */
 	u8 private_size;
 	/* The client; the counters are written by the side that is named, and read by the other */
 	bool sound;			/* it has sent correct messages only, and has receives */
@@ -68,6 +69,7 @@ struct hostile_peer {
 	struct hostile_slot *held;	/* an answer that is sent after the next one */
 	u32 held_size;
 	bool greeted;			/* the client has sent the PING that it begins with */
+	bool unproved;			/* the client has a key that the server lacks */
 };
 
 extern unsigned long hostile_messages;
@@ -75,6 +77,7 @@ extern char *hostile_address;
 extern char *hostile_names[4];
 extern int hostile_name_count;
 extern unsigned short hostile_qual;
+extern bool hostile_keyless;
 
 /* A random number below @end; 0 if @end is 0 */
 static inline u32 hostile_below(struct rnd_state *rnd, u32 end)
@@ -112,8 +115,14 @@ u32 hostile_answer(struct hostile_peer *peer, void *message, const struct datblk
 void hostile_flip(struct rnd_state *rnd, void *bytes, u32 size);
 u32 hostile_spoil(struct hostile_peer *peer, void *message, u32 size);
 
-/* client.c, server.c: the thread of the test */
+/* client.c; any context, and the thread of the test */
+int hostile_client_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
+bool hostile_resolve(struct hostile_peer *peer);
+bool hostile_wait_outcome(struct hostile_peer *peer);
+
+/* client.c, intruder.c, server.c: the thread of the test */
 void hostile_client(void);
+void hostile_intruder(void);
 void hostile_server(void);
 
 #endif /* _KDAPL_BLK_HOSTILE_H_ */

@@ -26,6 +26,10 @@ unsigned short hostile_qual = DATBLK_QUAL;
 module_param_named(qual, hostile_qual, ushort, 0444);
 MODULE_PARM_DESC(qual, "Connection qualifier of the server");
 
+bool hostile_keyless;
+module_param_named(keyless, hostile_keyless, bool, 0444);
+MODULE_PARM_DESC(keyless, "The other side has a key that this module lacks");
+
 static unsigned long seed = 1;
 module_param(seed, ulong, 0444);
 MODULE_PARM_DESC(seed, "Seed of the random numbers");
@@ -98,12 +102,14 @@ bool hostile_to(struct sockaddr_storage *to)
 
 static void run(void)
 {
-	if (hostile_name_count)
+	if (hostile_name_count && hostile_keyless)
+		hostile_intruder();
+	else if (hostile_name_count)
 		hostile_client();
 	else
 		hostile_server();
-	/* A peer that refuses everything has been tested little */
-	if (!test_stopping() && atomic_long_read(&answered) < hostile_messages / 10)
+	/* A peer that refuses everything has been tested little, unless it should */
+	if (!test_stopping() && !hostile_keyless && atomic_long_read(&answered) < hostile_messages / 10)
 		test_fail("expected answers to many commands, found %ld",
 			  atomic_long_read(&answered));
 }

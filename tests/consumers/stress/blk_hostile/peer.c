@@ -111,6 +111,13 @@ struct hostile_peer *hostile_peer_new(void)
 	return peer;
 }
 
+static void note_private(struct hostile_peer *peer, const void *data, size_t size)
+{
+	peer->private_size = min(size, sizeof(peer->private));
+	if (data)
+		memcpy(peer->private, data, peer->private_size);
+}
+
 static int make_verbs(struct hostile_peer *peer)
 {
 	struct ib_qp_init_attr init = {
@@ -173,14 +180,15 @@ void hostile_peer_note(struct hostile_peer *peer, const struct rdma_cm_event *ev
 		WRITE_ONCE(peer->resolved, true);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		peer->private_size = min_t(size_t, conn->private_data_len, sizeof(peer->private));
-		if (conn->private_data)
-			memcpy(peer->private, conn->private_data, peer->private_size);
+		note_private(peer, conn->private_data, conn->private_data_len);
 		/* Pairs with the reader, who uses the private data */
 		smp_store_release(&peer->established, true);
 		break;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
+	case RDMA_CM_EVENT_REJECTED:
+		note_private(peer, conn->private_data, conn->private_data_len);
+		fallthrough;
 	default:
 		hostile_peer_over(peer);
 		break;

@@ -96,6 +96,10 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 	unsigned int count, i, first = 0;
 	enum datblk_flaw flaw;
 
+	if (peer->unproved) {
+		test_fail("the client sent a message to a server that has not proved its key");
+		return;
+	}
 	flaw = datblk_parse_commands(message, wc->byte_len, &peer->limits, cmds, &count);
 	if (flaw) {
 		test_fail("the client's command: expected a correct one, got: %s",
@@ -143,7 +147,7 @@ static int refuse(struct hostile_peer *peer)
  * instance, as if writes had been lost.
  */
 static int admit(struct hostile_peer *peer, const struct rdma_conn_param *request,
-		 u32 incarnation)
+		 u32 incarnation, const u8 *mac)
 {
 	struct datblk_geometry geo = {
 		.capacity = CAPACITY,
@@ -166,10 +170,57 @@ static int admit(struct hostile_peer *peer, const struct rdma_conn_param *reques
 	};
 
 	datblk_fill_welcome(&welcome, &peer->limits, &geo);
+	if (mac)
+		memcpy(welcome.proof, mac, sizeof(welcome.proof));
 	/* Not the identity and the size: a client that accepts others would never come back */
 	if (hostile_one_in(&peer->rnd, 16))
 		hostile_flip(&peer->rnd, &welcome, offsetof(struct datblk_welcome, capacity));
 	return rdma_accept(peer->id, &param);
+}
+
+/* As a server that wants to learn the key, or to look as if it had it */
+static int challenge(struct hostile_peer *peer)
+{
+	struct datblk_challenge c = {
+		.refusal = {
+			.magic = cpu_to_le32(DATBLK_MAGIC),
+			.version = cpu_to_le16(DATBLK_VERSION),
+			.status = cpu_to_le16(DATBLK_CHALLENGED),
+		},
+	};
+	/* What kDAPL puts before the private data of a reject */
+	u8 message[4 + sizeof(c)] = { 2, 0, 2, 0 };
+
+	prandom_bytes_state(&peer->rnd, c.nonce, sizeof(c.nonce));
+	memcpy(message + 4, &c, sizeof(c));
+	return rdma_reject(peer->id, message, sizeof(message), IB_CM_REJ_CONSUMER_DEFINED) ?:
+	       -ECONNREFUSED;
+}
+
+/*
+ * A client with a key. It is admitted without a challenge, or with a proof that is wrong: that of
+ * the client itself, random bytes, or none.
+ */
+static int tempt(struct hostile_peer *peer, const struct rdma_conn_param *param,
+		 const struct datblk_wire_proof *proof)
+{
+	u8 mac[DATBLK_MAC] = {};
+	int err;
+
+	peer->unproved = true;
+	peer->limits = (struct datblk_limits){
+		.depth = 1,
+		.inline_max = DATBLK_INLINE_MAX,
+		.io_max = SZ_64K,
+	};
+	if (!proof && !hostile_one_in(&peer->rnd, 4))
+		return challenge(peer);
+	if (proof && hostile_one_in(&peer->rnd, 2))
+		memcpy(mac, proof->mac, sizeof(mac));
+	else if (hostile_one_in(&peer->rnd, 2))
+		prandom_bytes_state(&peer->rnd, mac, sizeof(mac));
+	err = hostile_peer_make(peer, true);
+	return err ?: admit(peer, param, 0, mac);
 }
 
 static int requested(struct rdma_cm_id *id, const struct rdma_conn_param *param)
@@ -185,8 +236,12 @@ static int requested(struct rdma_cm_id *id, const struct rdma_conn_param *param)
 	peer->rdma.done = rdma_done;
 	id->context = peer;
 	hostile_count();
-	if (datblk_check_login(param->private_data, param->private_data_len, &req)) {
+	if (datblk_is_proof(param->private_data, param->private_data_len)) {
+		err = tempt(peer, param, param->private_data);
+	} else if (datblk_check_login(param->private_data, param->private_data_len, &req)) {
 		test_fail("the client's login: expected a correct one");
+	} else if (req.wants_proof) {
+		err = tempt(peer, param, NULL);
 	} else {
 		req.limits.depth = min_t(u32, req.limits.depth, HOSTILE_DEPTH);
 		peer->limits = req.limits;
@@ -194,7 +249,7 @@ static int requested(struct rdma_cm_id *id, const struct rdma_conn_param *param)
 			err = refuse(peer) ?: -ECONNREFUSED;
 		else
 			err = hostile_peer_make(peer, true) ?:
-			      admit(peer, param, req.incarnation);
+			      admit(peer, param, req.incarnation, NULL);
 	}
 	mutex_lock(&lock);
 	list_add(&peer->link, &peers);
