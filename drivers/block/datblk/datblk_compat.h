@@ -8,11 +8,11 @@
 
 #include <linux/version.h>
 
-/* hex2bin() got a header of its own, and <linux/kernel.h> has it no longer */
-#if __has_include(<linux/hex.h>)
-#include <linux/hex.h>
-#else
+/* hex2bin() has moved to a header of its own, which 6.12 includes in <linux/kernel.h> */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #include <linux/kernel.h>
+#else
+#include <linux/hex.h>
 #endif
 
 /* 7.1 replaced bdev_nonrot() */

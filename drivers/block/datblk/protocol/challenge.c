@@ -29,7 +29,7 @@ static unsigned int datblk_challenge_oldest(struct datblk_challenges *all,
 		if (!datblk_challenge_valid(w) || (peer && memcmp(&w->peer, peer, sizeof(*peer))))
 			continue;
 		count++;
-		if (!*oldest || time_before(w->since, (*oldest)->since))
+		if (!*oldest || w->number < (*oldest)->number)
 			*oldest = w;
 	}
 	return count;
@@ -78,6 +78,7 @@ void datblk_challenge_make(struct datblk_challenges *all, const struct in6_addr 
 		},
 		.peer = *peer,
 		.since = jiffies,
+		.number = all->made++,
 		.used = true,
 	};
 	get_random_bytes(w->challenge.nonce, sizeof(w->challenge.nonce));

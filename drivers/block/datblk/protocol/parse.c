@@ -137,7 +137,9 @@ unsigned int datblk_check_login(const void *data, size_t size, struct datblk_log
 	req->queues = login.queues;
 	req->wants_proof = le16_to_cpu(login.features) == DATBLK_WANTS_PROOF;
 	memcpy(req->name, login.name, sizeof(req->name));
-	if ((login.features && !req->wants_proof) || !req->host || !datblk_limits_ok(&req->limits) ||
+	if (login.features && !req->wants_proof)
+		return DATBLK_REFUSE_LOGIN;
+	if (!req->host || !datblk_limits_ok(&req->limits) ||
 	    !datblk_name_ok(req->name) || req->queue >= req->queues ||
 	    req->queues > DATBLK_QUEUES_MAX)
 		return DATBLK_REFUSE_LOGIN;

@@ -162,8 +162,10 @@ struct datblk_challenges {
 		struct datblk_challenge challenge;
 		struct in6_addr peer;
 		unsigned long since;	/* jiffies */
+		u64 number;		/* of the challenge, in the order in which they were made */
 		bool used;
 	} waiting[DATBLK_CHALLENGES];
+	u64 made;
 };
 
 void datblk_challenge_make(struct datblk_challenges *all, const struct in6_addr *peer,

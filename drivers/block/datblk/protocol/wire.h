@@ -76,7 +76,7 @@
 #define DATBLK_REFUSE_CLIENT	4	/* the address of the client is not allowed */
 #define DATBLK_REFUSE_BUSY	5	/* an earlier connection of the client has I/O in flight */
 #define DATBLK_REFUSE_RESOURCES	6	/* the server lacks memory or objects of its adapter */
-#define DATBLK_REFUSE_KEYLESS	7	/* the device has a key, and the login does not want a proof */
+#define DATBLK_REFUSE_KEYLESS	7	/* the device has a key, and the client has none */
 #define DATBLK_REFUSE_NO_KEY	8	/* the login wants a proof, and the device has no key */
 #define DATBLK_REFUSE_PROOF	9	/* the proof of the client is wrong */
 #define DATBLK_REFUSE_STALE	10	/* the proof names no challenge, or one that has expired */

@@ -139,11 +139,11 @@ struct datblk_srv_message {
 struct datblk_attempt {
 	DAT_CR_PARAM param;
 	struct datblk_login req;
-	bool has_proof;				/* it is the second request of a client with a key */
+	bool has_proof;				/* the second request of a client with a key */
 	struct datblk_transcript transcript;	/* of a login that wants a proof */
 	struct datblk_wire_proof proof;
 	struct datblk_welcome welcome;		/* if it is admitted */
-	const char *why;			/* text of the log, if more exact than the status */
+	const char *why;			/* for the log, if more exact than the status */
 };
 
 /* Bits of flags */

@@ -109,7 +109,8 @@ static void run(void)
 	else
 		hostile_server();
 	/* A peer that refuses everything has been tested little, unless it should */
-	if (!test_stopping() && !hostile_keyless && atomic_long_read(&answered) < hostile_messages / 10)
+	if (!test_stopping() && !hostile_keyless &&
+	    atomic_long_read(&answered) < hostile_messages / 10)
 		test_fail("expected answers to many commands, found %ld",
 			  atomic_long_read(&answered));
 }
