@@ -10,15 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "loop.h"
 
 #define DEBUGFS		"/sys/kernel/debug"
 #define DEBUGFS_TYPE	0x64626720
-#define DIR		DEBUGFS "/kdapl_loop"
 
 static const char *module = "kdapl_loop";
+static const char *begin;	/* the file that starts a run */
 
 static void make_path(char *path, size_t len, const char *name)
 {
@@ -32,6 +33,7 @@ void control_check(const char *name, const char *command)
 	struct statfs fs;
 
 	module = name;
+	begin = command;
 	make_path(path, sizeof(path), command);
 
 	if (geteuid() != 0)
@@ -61,25 +63,25 @@ int control_write(const char *name, const char *text)
 	return err;
 }
 
-/* Start a run; exits if the module refuses it */
-void control_run(const char *line)
+/* Start a run; exits if the module refuses it, with @busy if another run has not ended */
+void control_begin(const char *line, const char *busy)
 {
-	int err = control_write("run", line);
+	int err = control_write(begin, line);
 
 	switch (err) {
 	case 0:
 		return;
 	case EBUSY:
-		die(EXIT_ENVIRONMENT,
-		    "another run is in progress: wait for its end, or stop it with \"kdapl-loop --abort\"");
+		die(EXIT_ENVIRONMENT, "%s", busy);
 	case ENOENT:
 		die(EXIT_USAGE, "no case matches these options: see \"kdapl-loop --list\"");
 	case EINVAL:
 		die(EXIT_USAGE,
-		    "the module rejects \"%s\": load the kdapl_loop.ko that was built with this tool",
-		    line);
+		    "the module rejects \"%s\": load the %s.ko that was built with this tool",
+		    line, module);
 	default:
-		die(EXIT_ENVIRONMENT, "cannot write to " DIR "/run: %s", strerror(err));
+		die(EXIT_ENVIRONMENT, "cannot write to " DEBUGFS "/%s/%s: %s", module, begin,
+		    strerror(err));
 	}
 }
 
@@ -88,7 +90,17 @@ void control_abort(void)
 	int err = control_write("abort", "1\n");
 
 	if (err)
-		die(EXIT_ENVIRONMENT, "cannot write to " DIR "/abort: %s", strerror(err));
+		die(EXIT_ENVIRONMENT, "cannot write to " DEBUGFS "/%s/abort: %s", module,
+		    strerror(err));
+}
+
+/* Seconds, to measure time */
+double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
 /* Returns the whole text of a file, which may grow, with a terminating 0 */

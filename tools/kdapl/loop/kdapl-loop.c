@@ -104,14 +104,6 @@ static const struct argp parser = {
 	       "(not root, no debugfs, module or device).",
 };
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
 /*
  * Follow a run until it ends; with TAP, print each case as it finishes. The
  * signals are blocked, and sigtimedwait() takes them between two polls.
@@ -166,6 +158,9 @@ static int verdict(const struct results *res, const struct status *st)
 	return st->error[0] || st->aborted || !res->n ? EXIT_FAILED : EXIT_PASSED;
 }
 
+static const char busy[] =
+	"another run is in progress: wait for its end, or stop it with \"kdapl-loop --abort\"";
+
 static int run(const struct options *o)
 {
 	struct results res;
@@ -180,7 +175,7 @@ static int run(const struct options *o)
 	sigaddset(&signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	start = now();
-	control_run(o->line[0] ? o->line : "short=0");
+	control_begin(o->line[0] ? o->line : "short=0", busy);
 	if (!o->list) {
 		watch(o, &signals, &st, &printed);
 		check_error(o, &st);

@@ -67,13 +67,14 @@ bool take_value(const struct value *v, int opt, const char *arg, const struct ar
 		char *line, size_t len);
 void append(char *line, size_t len, const char *key, const char *value);
 
+double now(void);
 void *grow(void *p, size_t n, size_t size);
 void control_check(const char *name, const char *command);
 int control_write(const char *name, const char *text);
 char *control_read(const char *name);
 void control_word(const char *line, const char *key, char *out, size_t len);
 unsigned long long control_number(const char *line, const char *key);
-void control_run(const char *line);
+void control_begin(const char *line, const char *busy);
 void control_abort(void);
 void control_status(struct status *st);
 void control_results(struct results *res);

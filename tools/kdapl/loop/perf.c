@@ -3,7 +3,6 @@
  * "kdapl-loop perf": measure kDAPL and plain verbs with kdapl_perf.ko, in this kernel or between
  * two hosts. The exit status is 0 if everything was measured and no byte was wrong.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -125,30 +124,10 @@ static const struct argp parser = {
 static void begin_run(const struct perf_options *o)
 {
 	char command[1100];
-	int err;
 
 	snprintf(command, sizeof(command), "%s %s", o->server ? "server" : "client", o->line);
-	err = control_write("command", command);
-	switch (err) {
-	case 0:
-		return;
-	case EBUSY:
-		die(EXIT_ENVIRONMENT, "another measurement or server is running: wait for its end");
-	case EINVAL:
-		die(EXIT_USAGE,
-		    "the module rejects \"%s\": load the kdapl_perf.ko that was built with this tool",
-		    command);
-	default:
-		die(EXIT_ENVIRONMENT, "the run cannot begin: %s", strerror(err));
-	}
-}
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
+	control_begin(command,
+		      "another measurement or server is running: wait for its end");
 }
 
 static void progress(const struct perf_options *o, const struct perf_status *st, double seconds)
