@@ -123,10 +123,14 @@ def style():
                   needs=("setup-docs",))
 
 
+def docs():
+    return script("docs", "pages and manual pages build without a warning", "docs", "kdapl",
+                  needs=("setup-docs",), command=["tools/kdapl/docs/build-docs"])
+
+
 def sources():
     """Checks that need no guest: of the sources, the pages, and the tools."""
-    return [style(), script("docs", "pages and manual pages build without a warning", "docs",
-                            "kdapl", needs=("setup-docs",), command=["tools/kdapl/docs/build-docs"]),
+    return [style(), docs(),
             script("tools", "the scripts that evaluate results work",
                    command=[f"{CHECK}/tools_test.py"]),
             script("datblkctl", "what datblkctl writes to the kernel and prints",
@@ -177,9 +181,7 @@ def ci():
 
 def quick(kernel="stock-6.12", native="own-6.12-uml"):
     """For daily work: User Mode Linux runs KUnit in a process of this machine, with one CPU."""
-    return [style(), script("docs", "pages and manual pages build without a warning", "docs",
-                            "kdapl", needs=("setup-docs",), command=["tools/kdapl/docs/build-docs"]),
-            build(native), kunit(native), build(kernel),
+    return [style(), docs(), build(native), kunit(native), build(kernel),
             guest(kernel, "loop-short", "what a wire can show: 143 cases over Soft-RoCE", "loop")]
 
 
