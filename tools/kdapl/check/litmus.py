@@ -16,7 +16,7 @@ says that the lines of the test with the comment /* TAG */ mirror TEXT in this f
 module, which must exist. "TAG: driver ..." is a barrier of another part of the kernel. With the
 tag "same", TEXT is code that the test mirrors without a tag.
 
-Prints TAP, and then "N passed, N failed, N skipped".
+Prints TAP.
 """
 
 import os
@@ -116,29 +116,16 @@ def herd(text, model):
     return seen[1], out
 
 
-class Report:
-    """Prints TAP and counts."""
-    passed = failed = 0
-
-    def result(self, good, name, notes=""):
-        for note in notes.splitlines():
-            print(f"# {note}")
-        self.passed, self.failed = self.passed + bool(good), self.failed + (not good)
-        print(f"{'' if good else 'not '}ok {self.passed + self.failed} - {name}", flush=True)
-
-
-def run(test, model, report, verbose):
+def results(test, model):
+    """Yields (good, name, output) for each check of a test."""
     faults = "\n".join(test.faults())
-    report.result(not faults, f"{test.name} mirrors the module", faults)
+    yield not faults, f"{test.name} mirrors the module", faults
     seen, out = herd(test.text, model)
-    report.result(seen == "Never", f"{test.name}: the bad outcome never happens",
-                  out if verbose or seen != "Never" else "")
+    yield seen == "Never", f"{test.name}: the bad outcome never happens", out
     for tag in test.tags:
         seen, out = herd(test.without(tag), model)
-        good = seen in ("Sometimes", "Always", "race")
         what = "there is a data race" if seen == "race" else "the bad outcome happens"
-        report.result(good, f"{test.name} without {tag}: {what}",
-                      out if verbose or not good else "")
+        yield seen in ("Sometimes", "Always", "race"), f"{test.name} without {tag}: {what}", out
 
 
 def main():
@@ -153,11 +140,14 @@ def main():
     for path in (HERD, model):
         if not path.exists():
             sys.exit(f"litmus: expected {path}: run tools/kdapl/lab/setup herd first")
-    report = Report()
-    for path in paths:
-        run(Test(path), model, report, verbose)
-    print(f"{report.passed} passed, {report.failed} failed, 0 skipped")
-    return 1 if report.failed else 0
+    status = 0
+    found = (result for path in paths for result in results(Test(path), model))
+    for number, (good, name, out) in enumerate(found, 1):
+        for note in out.splitlines() if verbose or not good else ():
+            print(f"# {note}")
+        print(f"{'' if good else 'not '}ok {number} - {name}", flush=True)
+        status |= not good
+    return status
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ Prints a table as TAP comments, and a TAP result for each column.
 
 import csv
 import sys
+from statistics import linear_regression, pvariance
 
 # Column: the growth for each round that is accepted, and what it is
 LIMITS = {
@@ -32,17 +33,9 @@ ERRORS = 3
 
 def fit(xs, ys):
     """Slope of the line through the points, and the standard error of the slope."""
-    n = len(xs)
-    x_mean, y_mean = sum(xs) / n, sum(ys) / n
-    spread = sum((x - x_mean) ** 2 for x in xs)
-    slope = sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys)) / spread
-    rest = sum((y - y_mean - slope * (x - x_mean)) ** 2 for x, y in zip(xs, ys))
-    return slope, (rest / (n - 2) / spread) ** 0.5
-
-
-def grows(slope, error, limit):
-    """Is the growth above the limit, and no noise?"""
-    return slope - ERRORS * error > limit
+    slope, start = linear_regression(xs, ys)
+    rest = sum((y - start - slope * x) ** 2 for x, y in zip(xs, ys))
+    return slope, (rest / (len(xs) - 2) / (pvariance(xs) * len(xs))) ** 0.5
 
 
 def evaluate(rows):
@@ -54,8 +47,7 @@ def evaluate(rows):
     for column, (limit, _) in LIMITS.items():
         values = [float(row[column]) for row in rows]
         slope, error = fit(rounds, values)
-        yield (column, values[0], values[-1], slope, error, limit,
-               grows(slope, error, limit))
+        yield column, values[0], values[-1], slope, error, limit, slope - ERRORS * error > limit
 
 
 def main():
