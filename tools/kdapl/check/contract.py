@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check which tests assert which clauses of the contract.
 
-  tools/kdapl/check/contract.py [--logs DIR] [--brief]
+  tools/kdapl/check/contract.py [--brief]
 
 Reads build/logs/*.tap, the output of the last make check, and the clauses of
 Documentation/infiniband/kdapl-contract.rst. A test names the clauses that it
@@ -26,6 +26,7 @@ import tap  # noqa: E402 (in this folder)
 
 TOP = Path(__file__).resolve().parents[3]
 DOCUMENT = TOP / "Documentation/infiniband/kdapl-contract.rst"
+LOGS = TOP / "build/logs"
 MOST_OPEN = 8
 CLAUSE = re.compile(r"^([A-Z]-\d\d[a-z]?) \(([TND])\)$")
 FAMILIES = re.compile(r"^Families: ([A-Z](?: [A-Z])*)\.$")
@@ -117,14 +118,12 @@ def short(tests):
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--logs", type=Path, default=TOP / "build/logs",
-                        help="folder with the *.tap (build/logs)")
     parser.add_argument("--brief", action="store_true",
                         help="print only errors and the last line")
     args = parser.parse_args()
     contract = Contract(DOCUMENT)
     passed, failed = defaultdict(list), defaultdict(list)
-    logs = sorted(args.logs.glob("*.tap"))
+    logs = sorted(LOGS.glob("*.tap"))
     unnamed = []
     for log in logs:
         claims = Claims(log.stem)
@@ -139,7 +138,7 @@ def main():
             failed[clause] += tests
     errors = contract.errors + unnamed
     if not logs:
-        errors.append(f"expected *.tap in {args.logs}: run make check first")
+        errors.append(f"expected *.tap in {LOGS}: run make check first")
     for clause in sorted((set(passed) | set(failed)) - set(contract.kind)):
         errors.append(f"{DOCUMENT.name} does not define {clause}, which a test names: "
                       f"{short(passed[clause] + failed[clause])}")
