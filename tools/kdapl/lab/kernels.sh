@@ -282,20 +282,12 @@ own() {
 # Packages in the root in which modules for kernels of Debian 13 are compiled
 TRIXIE_PACKAGES=(gcc gcc-14 make libelf1t64 libssl3t64 zlib1g pahole)
 
-# root_trixie: make a Debian 13 with a compiler (tools/kdapl/lab/run-in-trixie). Only root may make it.
+# root_trixie: make a Debian 13 with a compiler (tools/kdapl/lab/run-in-trixie)
 root_trixie() {
 	local root=$CACHE/roots/trixie
 
-	[ "$(id -u)" = 0 ] || die "run as root to make $root"
-	packages mmdebstrap
 	lists trixie "${TRIXIE_PACKAGES[*]}"
-	say "making a root to compile for kernels of Debian 13 (450 MB, 1 to 2 min)"
-	rm -rf "$root"
-	mkdir -p "$CACHE/roots"
-	mmdebstrap --quiet --mode=root --variant=minbase \
-		--include="$(IFS=,; echo "${TRIXIE_PACKAGES[*]}")" \
-		--aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io trixie "$root" \
-		"$CACHE/apt/trixie-amd64/sources.list" >"$CACHE/root.log" 2>&1 ||
-		die "mmdebstrap failed (network?), see $CACHE/root.log"
+	make_root trixie "$root" "$CACHE/apt/trixie-amd64/sources.list" \
+		"${TRIXIE_PACKAGES[@]/#/--include=}"
 	echo "${TRIXIE_PACKAGES[*]}" >"$root/complete"
 }
