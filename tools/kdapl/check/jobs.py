@@ -295,13 +295,17 @@ def hca(kernel="stock-6.12"):
         for name, options in HCA.items()]
 
 
-def blk():
-    jobs = []
-    for kernel in STOCK:
+def blk(debug="own-6.12-debug"):
+    jobs = [build(debug), selftests(
+        debug, "blk", "disks with KASAN and lockdep, over 20 restarts of the server",
+        "datblk datblk_auth datblk_server datblk_fault datblkctl", KDAPL_BLK_ROUNDS=20, minutes=120),
+        selftests(debug, "blk-hostile", "peers that break the protocol of disks, with KASAN",
+                  "datblk_hostile", HOSTILE_MESSAGES=10000, minutes=120)]
+    for kernel in (*STOCK, "stock-newest"):
         jobs += [build(kernel), selftests(
             kernel, "blk", "disks over 20 restarts of the server, devices that hang, power cuts, swap",
             "datblk datblk_auth datblk_server datblk_slow datblk_power datblk_swap datblkctl",
-            KDAPL_BLK_ROUNDS=20), selftests(
+            KDAPL_BLK_ROUNDS=20, minutes=60), selftests(
             kernel, "blk-hostile", "peers that break the protocol of disks, 100,000 messages each",
             "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=120), Job(
             f"blk-crash-{kernel}", [f"{CHECK}/two-guests", kernel, "disk"],
