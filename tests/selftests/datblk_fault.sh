@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The block device over DAT (drivers/block/datblk) while each allocation of a connect fails in turn.
-# Client and server are in one guest, over rxe. Needs a kernel with fault injection.
-# covers: a failed allocation fails a connect of a disk, and nothing hangs or leaks
+# The block device over DAT (drivers/block/datblk) while each allocation of a connect fails in turn,
+# and while allocations of kernel threads fail, which reconnect and do I/O. Client and server are in
+# one guest, over rxe. Needs a kernel with fault injection.
+# covers: a failed allocation fails a connect of a disk, delays a reconnect, and nothing hangs or leaks
 
 . "${0%/*}/lib.sh"
 
@@ -16,6 +17,7 @@ work=/run/datblk-fault
 connect="connect ia=rxe0/1 address=10.9.9.1 device=disk queues=1 depth=4"
 
 tidy() {
+	: >$work/stop
 	for disk in /sys/block/datblk*; do
 		[ ! -e "$disk" ] || echo "disconnect ${disk##*/} force" >/dev/datblk-control
 	done
@@ -95,8 +97,55 @@ works() {
 	detach && return "$status"
 }
 
-checks=4
-! has_kmemleak || checks=5
+state() { [ "$(cat "/sys/block/$(cat $work/name)/datblk/state")" = "$1" ]; }
+not_live() { ! state live; }
+
+# load: verified writes until $work/stop exists
+load() {
+	until [ -e $work/stop ]; do
+		(cd $work && fio --allow_file_create=0 --name=fault --filename="/dev/$(cat $work/name)" \
+			--ioengine=libaio --rw=randwrite --bs=16k --size=4M --iodepth=16 --direct=1 \
+			--verify=crc32c --verify_fatal=1 --verify_dump=0) || return
+	done
+}
+
+# workers_fail N: N percent of the allocations of all workers fail
+workers_fail() {
+	local comm percent=$1
+
+	for comm in /proc/[0-9]*/comm; do
+		[[ $(cat "$comm" 2>/dev/null) != kworker/* ]] || echo 1 >"${comm%comm}make-it-fail" 2>/dev/null
+	done
+	echo "$percent" >"$DEBUGFS/fail_page_alloc/probability" &&
+		echo "$percent" >"$DEBUGFS/failslab/probability"
+}
+
+# restarts: the server restarts five times while allocations fail
+restarts() {
+	local i
+
+	for ((i = 0; i < 5; i++)); do
+		workers_fail 2 && echo 0 >$config/devices/disk/enable && wait_for not_live &&
+			echo 1 >$config/devices/disk/enable && wait_for state live || return
+	done
+}
+
+# reconnects: verified writes and restarts, while allocations fail
+reconnects() {
+	local writer status=0
+
+	attach || return
+	load >$work/load 2>&1 &
+	writer=$!
+	restarts || status=1
+	workers_fail 0
+	: >$work/stop
+	wait "$writer" || { tail -n 5 $work/load; status=1; }
+	detach && return "$status"
+}
+
+checks=5
+! has_kmemleak || checks=6
 tap_plan $checks
 rxe_setup
 kdapl_fail_allocs
@@ -106,6 +155,7 @@ if ! tap_check "modules load, a file is exported" start; then
 	exit 1
 fi
 tap_check "each allocation of a connect fails once" each_allocation
+tap_check "a disk reconnects, and its writes are right, while allocations of workers fail" reconnects
 tap_check "a disk works afterwards" works
 tidy
 trap - EXIT
