@@ -40,7 +40,7 @@ start() {
 	mkdir -p $work && mount -t tmpfs -o size=300m tmpfs $work && truncate -s 192M $work/file &&
 		mkdir $work/cgroup && mount -t cgroup2 cgroup2 $work/cgroup || return
 	echo +memory >$work/cgroup/cgroup.subtree_control && mkdir $group &&
-		echo 48M >$group/memory.max || return
+		echo 32M >$group/memory.max || return
 	modprobe -q configfs
 	[ -d $config ] || mount -t configfs none /sys/kernel/config 2>/dev/null
 	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
@@ -59,29 +59,30 @@ swap() {
 	[ -n "$disk" ] && mkswap "/dev/$disk" && swapon "/dev/$disk"
 }
 
-# exchange: verify and change twice as much memory as fits, until $work/stop exists; $work/passes
-# has the number of passes
+# exchange: verify and change twice as much memory as fits, until $work/stop exists; $work/steps has
+# the number of 16 MiB that were changed
 exchange() {
 	echo $BASHPID >$group/cgroup.procs && exec python3 - $work <<-'END'
 		import os, struct, sys
-		work, pages = sys.argv[1], (96 << 20) // 4096
-		memory, passes = bytearray(pages * 4096), 0
+		work, pages = sys.argv[1], (64 << 20) // 4096
+		memory, steps = bytearray(pages * 4096), 0
 		for page in range(pages):
 		    struct.pack_into("<QQ", memory, page * 4096, 0, page)
 		while not os.path.exists(work + "/stop"):
-		    for page in range(pages):
+		    step, old = steps % 4, steps // 4
+		    for page in range(step * pages // 4, (step + 1) * pages // 4):
 		        found = struct.unpack_from("<QQ", memory, page * 4096)
-		        if found != (passes, page):
-		            sys.exit(f"page {page}: expected pass {passes}, found {found}")
-		        struct.pack_into("<Q", memory, page * 4096, passes + 1)
-		    passes += 1
-		    with open(work + "/passes.new", "w") as file:
-		        file.write(f"{passes}\n")
-		    os.rename(work + "/passes.new", work + "/passes")
+		        if found != (old, page):
+		            sys.exit(f"page {page}: expected {old}, found {found}")
+		        struct.pack_into("<Q", memory, page * 4096, old + 1)
+		    steps += 1
+		    with open(work + "/steps.new", "w") as file:
+		        file.write(f"{steps}\n")
+		    os.rename(work + "/steps.new", work + "/steps")
 	END
 }
 
-passed() { [ "$(cat $work/passes 2>/dev/null || echo 0)" -gt "$1" ]; }
+changed() { [ "$(cat $work/steps 2>/dev/null || echo 0)" -gt "$1" ]; }
 state() { [ "$(cat "/sys/block/$disk/datblk/state")" = "$1" ]; }
 not_live() { ! state live; }
 
@@ -89,12 +90,12 @@ not_live() { ! state live; }
 restarts() {
 	local i before
 
-	wait_for passed 0 || return
+	wait_for changed 4 || return
 	for ((i = 0; i < rounds; i++)); do
-		before=$(cat $work/passes)
+		before=$(cat $work/steps)
 		echo 0 >$config/devices/swap/enable && wait_for not_live &&
 			echo 1 >$config/devices/swap/enable && wait_for state live &&
-			wait_for passed $((before + 1)) || return
+			wait_for changed $((before + 1)) || return
 	done
 }
 
@@ -107,7 +108,7 @@ swapped() {
 
 	read -r reads _ sectors _ <"/sys/block/$disk/stat"
 	echo "$reads reads, $sectors sectors"
-	[ "$sectors" -gt $((48 << 11)) ]
+	[ "$sectors" -gt $((32 << 11)) ]
 }
 
 tap_plan 6
