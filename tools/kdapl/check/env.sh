@@ -96,10 +96,12 @@ kernel_lacks() {
 # kernel_source NAME: print the source tree of an own kernel
 kernel_source() { readlink -f "$(kernel_dir "$1")/../source"; }
 
-# builder NAME: print the command in front of make for modules of this kernel, if it needs one
+# builder NAME: print the command in front of make for modules of this kernel, a word a line. Host tools
+# of kernels of Debian 13 need a newer C library than that of Debian 12.
 builder() {
 	case $1 in
-	deb13 | stock-newest | rt-newest) echo tools/kdapl/lab/run-in-trixie ;;
+	deb13 | stock-newest | rt-newest)
+		printf '%s\n' tools/kdapl/lab/run-in-root "$CACHE/roots/trixie" "$TOP" "$CACHE" /dev -- ;;
 	esac
 }
 

@@ -282,7 +282,7 @@ own() {
 # Packages in the root in which modules for kernels of Debian 13 are compiled
 TRIXIE_PACKAGES=(gcc gcc-14 make libelf1t64 libssl3t64 zlib1g pahole)
 
-# root_trixie: make a Debian 13 with a compiler (tools/kdapl/lab/run-in-trixie)
+# root_trixie: make a Debian 13 with a compiler (tools/kdapl/lab/run-in-root)
 root_trixie() {
 	local root=$CACHE/roots/trixie
 
