@@ -42,7 +42,7 @@ SOURCES = {
     "models": ("tests/formal/models", f"{CHECK}/models"),
     "mutate": ("tools/kdapl/mutate", f"{CHECK}/suites.py"),
     "coverage": (f"{CHECK}/coverage", f"{CHECK}/fastpath.py"),
-    "soak": (f"{CHECK}/soak", f"{CHECK}/trends.py"),
+    "soak": (f"{CHECK}/trends.py",),
     "packages": ("tools/debian", "tools/kdapl/package",
                  "drivers/block/datblk"),
     "tree": (".",),
@@ -355,7 +355,8 @@ def packages():
 
 def soak(kernel="stock-6.12"):
     return [build(kernel), Job(
-        "soak", [f"{CHECK}/soak", kernel], "an hour of transfers: memory and slots do not grow",
+        "soak", [f"{CHECK}/guest", kernel, "soak"],
+        "an hour of transfers: memory and slots do not grow",
         (f"build-{kernel}",), ("kdapl", "guest", "selftests", "soak"), kernel, minutes=120)]
 
 

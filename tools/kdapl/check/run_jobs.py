@@ -45,8 +45,8 @@ CONTRACT = ("check", "check-ci")
 COMMANDS = {
     "demo": ("stock-6.12", (), [f"{jobs.CHECK}/guest", "stock-6.12", "demo"]),
     "bench": ("stock-6.12", (), ["tools/kdapl/bench/count.py"]),
-    "perf": ("stock-6.12", ("plot",), ["tools/kdapl/perf/measure", "stock-6.12"]),
-    "soak": ("stock-6.12", (), [f"{jobs.CHECK}/soak", "stock-6.12"]),
+    "perf": ("stock-6.12", ("plot",), [f"{jobs.CHECK}/guest", "stock-6.12", "perf"]),
+    "soak": ("stock-6.12", (), [f"{jobs.CHECK}/guest", "stock-6.12", "soak"]),
 }
 
 
