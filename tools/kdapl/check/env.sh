@@ -10,8 +10,7 @@ CACHE=${KDAPL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kdapl}
 BUILD=$TOP/build
 # make install calls depmod, which is not in the PATH of other users than root
 PATH=$PATH:/usr/sbin:/sbin
-. tools/kdapl/lab/ccache.sh
-. tools/kdapl/lab/cross-compile.sh
+. tools/kdapl/lab/compilers.sh
 
 # result STATUS NAME: print a TAP result
 tap_number=0

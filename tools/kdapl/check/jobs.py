@@ -22,9 +22,8 @@ SOURCES = {
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
     "datblk": ("drivers/block/datblk", "tools/datblk", *(f"{TESTS}/datblk{name}.sh" for name in (
         "", "_auth", "_fault", "_hostile", "_power", "_server", "_slow", "_swap", "ctl"))),
-    "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", f"{LAB}/cross-compile.sh",
-              f"{LAB}/ccache.sh", f"{LAB}/run-in-root", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
-              f"{LAB}/requirements.txt",
+    "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", f"{LAB}/compilers.sh",
+              f"{LAB}/run-in-root", f"{LAB}/run_in_vm.py", f"{LAB}/udev", f"{LAB}/requirements.txt",
               f"{TESTS}/lib.sh", "tests/lib", "tests/rxe/qp1_wake.c", "Makefile"),
     "loop": ("tests/consumers/loopback", "tests/lib", "tools/kdapl/loop"),
     "selftests": (TESTS, "tests/consumers/actor", "tests/consumers/traffic", "tests/consumers/stress", "tests/examples",

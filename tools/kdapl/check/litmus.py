@@ -19,18 +19,19 @@ tag "same", TEXT is code that the test mirrors without a tag.
 Prints TAP.
 """
 
-import os
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+import jobs  # noqa: E402 (in this folder)
+
 TOP = Path(__file__).resolve().parents[3]
 TESTS = TOP / "tests/formal/litmus"
 MODULE = TOP / "drivers/infiniband/ulp/kdapl"
-CACHE = Path(os.environ.get("KDAPL_CACHE") or
-             Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kdapl")
+CACHE = jobs.cache_dir()
 HERD = CACHE / "herd/run"
 
 HEAD = re.compile(r"^ \* ([a-z-]+): (\S+)(?: (\w+)\(\): (.+)| .+)$", re.M)

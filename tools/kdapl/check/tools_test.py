@@ -287,8 +287,7 @@ class Guest(Case):
         check = self.folder / "tools/kdapl/check"
         shutil.copytree(HERE, check)
         (check.parent / "lab").mkdir()
-        for name in ("cross-compile.sh", "ccache.sh"):
-            shutil.copy(HERE.parent / "lab" / name, check.parent / "lab")
+        shutil.copy(HERE.parent / "lab/compilers.sh", check.parent / "lab")
         (self.folder / "cache/kernels/some/lib/modules/1").mkdir(parents=True)
         for name in ("tests/rxe/wire.sh", "tools/kdapl/trace/latency.bt", "tools/datblk/datblkctl",
                      "tests/consumers/interop/interop.sh", "tests/consumers/conform/conform.sh",

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from breakages import MODULE, TOP, Refused
 sys.path.append(str(TOP / "tools/kdapl/check"))
+import jobs  # noqa: E402
 import suites  # noqa: E402
 
-CACHE = Path(os.environ.get("KDAPL_CACHE") or
-             Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kdapl")
+CACHE = jobs.cache_dir()
 KERNEL = "own-6.12"
 CAUGHT, SURVIVED = "caught", "survived"
 UNDECIDED, ERROR = "not decided", "error"       # these are not stored, but tried again
