@@ -39,7 +39,7 @@ SOURCES = {
     "docs": ("Documentation", "tools/kdapl/docs"),
     "litmus": ("tests/formal/litmus", f"{CHECK}/litmus.py"),
     "models": ("tests/formal/models", f"{CHECK}/models"),
-    "mutate": ("tools/kdapl/mutate", f"{CHECK}/suites.py"),
+    "mutate": ("tools/kdapl/mutate", "tests/mutations", f"{CHECK}/suites.py"),
     "coverage": (f"{CHECK}/coverage", f"{CHECK}/fastpath.py"),
     "soak": (f"{CHECK}/trends.py",),
     "packages": ("tools/debian", "tools/kdapl/package",

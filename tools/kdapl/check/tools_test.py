@@ -411,7 +411,7 @@ class Runner(Case):
 
 
 class Mutations(Case):
-    """mutate/*.mut"""
+    """tests/mutations"""
 
     def test_each_file_of_the_path_has_breakages(self):
         broken = {hunk.file for mutation in read_table() for hunk in mutation.hunks}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The breakages of *.mut: read, choose and apply them. Used by mutate.py, trials.py.
+"""The breakages of tests/mutations/*.mut: read, choose and apply them. Used by mutate.py, trials.py.
 
 A record is a line "NAME: RULE", which the breakage breaks, then "FILE FUNCTION()", or FILE alone if
 the lines are outside functions, and the lines to replace (-) and their replacement (+). A record
@@ -15,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[3]
-TABLE = "tools/kdapl/mutate"
+TABLE = "tests/mutations"
 # All breakages are in this folder, so that only kdapl.ko must be built for each
 MODULE = "drivers/infiniband/ulp/kdapl"
 
@@ -151,7 +151,7 @@ def since(mutations, rev):
     """Those whose function or record in the working tree differs from that in a commit."""
     if not git("rev-parse", "--verify", f"{rev}^{{commit}}"):
         raise Refused(f"expected a commit, not {rev}")
-    tables = [name for name in git("ls-tree", "--name-only", rev, f"{TABLE}/").split()
+    tables = [name for name in git("ls-tree", "-r", "--name-only", rev).split()
               if name.endswith(".mut")]
     old = {m.record() for name in tables for m in parse(git("show", f"{rev}:{name}"))}
     texts = {file: (git("show", f"{rev}:{file}"), (TOP / file).read_text(encoding="utf-8"))

@@ -4,7 +4,7 @@
 
   tools/kdapl/mutate/mutate.py [--apply] [--since REV] [PATTERN...]
 
-For each breakage in tools/kdapl/mutate/*.mut: apply it to a copy of the tree, build
+For each breakage in tests/mutations/*.mut: apply it to a copy of the tree, build
 kdapl.ko, and run KUnit and, if that does not catch it, the short loopback in a guest. A test
 must fail; the first failure ends the trial. A breakage that survives shows a gap in the tests.
 One that does not apply or build is an error in the table. First the tests must pass on the
