@@ -20,7 +20,7 @@ unsigned int loop_port = 18515;
 module_param_named(port, loop_port, uint, 0444);
 MODULE_PARM_DESC(port, "first connection qualifier tried (18515)");
 
-/* Set in the guest "limits" (tools/kdapl/check/guest), whose clock counts instructions */
+/* Set in the guest "limits" (tools/kdapl/check/run-guest), whose clock counts instructions */
 bool loop_exact;
 module_param_named(exact, loop_exact, bool, 0444);
 MODULE_PARM_DESC(exact, "check the upper time limits of the contract (N)");

@@ -22,7 +22,7 @@ SOURCES = {
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
     "datblk": ("drivers/block/datblk", "tools/datblk", *(f"{TESTS}/datblk{name}.sh" for name in (
         "", "_auth", "_fault", "_hostile", "_power", "_server", "_slow", "_swap", "ctl"))),
-    "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", f"{LAB}/compilers.sh",
+    "guest": (f"{CHECK}/run-guest", f"{CHECK}/build", f"{CHECK}/env.sh", f"{LAB}/compilers.sh",
               f"{LAB}/run-in-root", f"{LAB}/run_in_vm.py", f"{LAB}/udev", f"{LAB}/requirements.txt",
               f"{TESTS}/lib.sh", "tests/lib", "tests/rxe/qp1_wake.c", "Makefile"),
     "loop": ("tests/consumers/loopback", "tests/lib", "tools/kdapl/loop"),
@@ -106,7 +106,7 @@ def guest(kernel, purpose, about, *inputs, name="", **more):
     inputs = ("kdapl", "guest", *(["suites"] if has_kunit(kernel) else []), *inputs)
     return Job(f"{name}-{kernel}",
                ["env", *(f"{key}={value}" for key, value in env.items()),
-                f"{CHECK}/guest", kernel, purpose],
+                f"{CHECK}/run-guest", kernel, purpose],
                about, (f"build-{kernel}",), tuple(dict.fromkeys(inputs)), kernel, **more)
 
 
@@ -354,7 +354,7 @@ def packages():
 
 def soak(kernel="stock-6.12"):
     return [build(kernel), Job(
-        "soak", [f"{CHECK}/guest", kernel, "soak"],
+        "soak", [f"{CHECK}/run-guest", kernel, "soak"],
         "an hour of transfers: memory and slots do not grow",
         (f"build-{kernel}",), ("kdapl", "guest", "selftests", "soak"), kernel, minutes=120)]
 

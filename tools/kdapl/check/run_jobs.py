@@ -43,10 +43,10 @@ GATES = ("check", "check-ci", "check-quick")
 CONTRACT = ("check", "check-ci")
 # Commands that store no verdict: the kernel, what else to set up, and the command
 COMMANDS = {
-    "demo": ("stock-6.12", (), [f"{jobs.CHECK}/guest", "stock-6.12", "demo"]),
+    "demo": ("stock-6.12", (), [f"{jobs.CHECK}/run-guest", "stock-6.12", "demo"]),
     "bench": ("stock-6.12", (), ["tools/kdapl/bench/count.py"]),
-    "perf": ("stock-6.12", ("plot",), [f"{jobs.CHECK}/guest", "stock-6.12", "perf"]),
-    "soak": ("stock-6.12", (), [f"{jobs.CHECK}/guest", "stock-6.12", "soak"]),
+    "perf": ("stock-6.12", ("plot",), [f"{jobs.CHECK}/run-guest", "stock-6.12", "perf"]),
+    "soak": ("stock-6.12", (), [f"{jobs.CHECK}/run-guest", "stock-6.12", "soak"]),
 }
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Test the scripts whose faults would hide a fault of the product: run_jobs.py, store.py, tap.py,
-suites.py, contract.py, trends.py, mutate.py, guest and lab/run_in_vm.py. Also test copy-to-mainline.
+suites.py, contract.py, trends.py, mutate.py, run-guest and lab/run_in_vm.py. Also test copy-to-mainline.
 
   tools/kdapl/check/tools_test.py [CLASS[.TEST]...]
 
@@ -275,13 +275,13 @@ for name in kunit_off rxe_setup kdapl_load load_cpus stop_load sanitizer_results
 done
 kdapl_unload() { return UNLOAD; }
 """
-# Lines of TAP from kdapl-loop, exit status of the unload, and that of guest
+# Lines of TAP from kdapl-loop, exit status of the unload, and that of run-guest
 LOOPS = (("1..1|ok 1 - a", 0, 0), ("1..1|ok 1 - a", 1, 1), ("1..1|not ok 1 - a", 0, 1),
          ("1..2|ok 1 - a", 0, 1), ("1..0", 0, 1))
 
 
 class Guest(Case):
-    """guest"""
+    """run-guest"""
 
     def test_a_case_and_a_module_that_cannot_be_unloaded_fail(self):
         check = self.folder / "tools/kdapl/check"
@@ -298,7 +298,7 @@ class Guest(Case):
         for lines, unload, status in LOOPS:
             self.write("build/modules/1/kdapl-loop", f"#!/bin/sh\necho '{lines}' | tr '|' '\\n'\n")
             self.write("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(unload)))
-            done = subprocess.run([check / "guest", "some", "loop"], check=False,
+            done = subprocess.run([check / "run-guest", "some", "loop"], check=False,
                                   env=clean | {"KDAPL_CACHE": str(self.folder / "cache")},
                                   capture_output=True)
             self.assertEqual((lines, done.returncode), (lines, status), done.stderr)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Rounds of work in a guest for KDAPL_SOAK seconds, and after each a line in soak.csv: memory,
-# objects and slots. check/guest starts it, and check/trends.py evaluates the lines.
+# objects and slots. check/run-guest starts it, and check/trends.py evaluates the lines.
 #
 # kdapl.ko stays loaded. One stream (tests/consumers/traffic) transfers from the beginning to the end; each
 # round runs another stream, the ledger, lifetime loops and part of the loopback, and then waits
