@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Demonstrates faults of rxe on a wire without kDAPL, which the ledger and check/two-guests
+# Demonstrates faults of rxe on a wire without kDAPL, which the ledger and check/run-two-guests
 # avoid:
 #
 # - A packet holds the QP that sent it until the driver removes the packet from its ring.
@@ -17,7 +17,7 @@
 #
 #   wire.sh
 #
-# tools/kdapl/check/two-guests runs it, as root, in a folder with kdapl_wire.ko, in a
+# tools/kdapl/check/run-two-guests runs it, as root, in a folder with kdapl_wire.ko, in a
 # guest whose QEMU removes a packet 4 seconds after it was sent. It prints TAP.
 # Whether the kernel has a fault is a note (tap_known in lib.sh), not a result.
 

@@ -35,7 +35,7 @@ SOURCES = {
     "rxe": ("tests/rxe", f"{TESTS}/run.sh"),
     "hca": ("tests/devices/hca", "tests/consumers/conform"),
     "bench": ("tests/devices/bench", "tools/kdapl/bench"),
-    "wire": (f"{CHECK}/two-guests", f"{CHECK}/connect_guests.py", "tests/rxe"),
+    "wire": (f"{CHECK}/run-two-guests", f"{CHECK}/connect_guests.py", "tests/rxe"),
     "docs": ("Documentation", "tools/kdapl/docs"),
     "litmus": ("tests/formal/litmus", f"{CHECK}/litmus.py"),
     "models": ("tests/formal/models", f"{CHECK}/models"),
@@ -268,7 +268,7 @@ def debugs():
                   LEDGER_POSTS=1000000),
             # The test with two guests needs netem of the stock kernels
             Job(f"two-guests-{kernel}",
-                ["env", "TWO_GUESTS_POSTS=150000", f"{CHECK}/two-guests", kernel],
+                ["env", "TWO_GUESTS_POSTS=150000", f"{CHECK}/run-two-guests", kernel],
                 "ledger between two VMs, over a wire that loses packets", (f"build-{kernel}",),
                 ("kdapl", "guest", "stress", "wire"), kernel, weight=2, minutes=120)]
 
@@ -307,7 +307,7 @@ def blk(debug="own-6.12-debug"):
             KDAPL_BLK_ROUNDS=20, minutes=60), selftests(
             kernel, "blk-hostile", "peers that break the protocol of disks, 100,000 messages each",
             "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=120), Job(
-            f"blk-crash-{kernel}", [f"{CHECK}/two-guests", kernel, "disk"],
+            f"blk-crash-{kernel}", [f"{CHECK}/run-two-guests", kernel, "disk"],
             "disks between two VMs: the server's is killed 20 times", (f"build-{kernel}",),
             ("kdapl", "guest", "datblk", "stress", "wire"), kernel, weight=2, minutes=120)]
     return jobs

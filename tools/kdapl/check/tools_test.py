@@ -340,7 +340,7 @@ class Store(Case):
         self.assertEqual(self.stale_after("tree/tests/consumers/interop/file.c"), using("interop"))
         self.assertEqual(self.stale_after("tree/drivers/infiniband/ulp/kdapl/tests/file.c"),
                          using("suites"))
-        self.assertEqual(self.stale_after("tree/tools/kdapl/check/two-guests/file.c"),
+        self.assertEqual(self.stale_after("tree/tools/kdapl/check/run-two-guests/file.c"),
                          using("wire"))
         self.assertEqual(self.stale_after("tree/tools/kdapl/lab/debug.config"), everything(
             lambda job: job.kernel == "own-6.12-debug" or "tree" in job.inputs))

@@ -5,9 +5,9 @@
 #
 #   crash.sh server|client
 #
-# tools/kdapl/check/two-guests runs it, as root, in a folder with the modules, and kills and restarts
-# the server BLK_CRASHES times, when the client asks for it. Afterwards the wire loses large packets.
-# The client prints TAP.
+# tools/kdapl/check/run-two-guests runs it, as root, in a folder with the modules, and kills and
+# restarts the server BLK_CRASHES times, when the client asks for it. Afterwards the wire loses
+# large packets. The client prints TAP.
 
 # shellcheck source=tests/selftests/lib.sh
 . "${KDAPL_DIR:-.}/selftests/lib.sh"
