@@ -6,7 +6,7 @@
 
 Boots Debian's 6.12 kernel in an emulator that executes one instruction per nanosecond
 of its clock (QEMU, TCG, -icount), loads kdapl_bench.ko, and counts on the null device
-and on rxe. The modules must have been built (tools/kdapl/check/build stock-6.12).
+and on rxe. The modules must have been built (tools/kdapl/check/build-modules stock-6.12).
 Prints tables and writes build/bench.json, or build/bench-part.json if only some paths
 were counted. tests/devices/bench/README.rst describes the method.
 """
@@ -81,7 +81,7 @@ def fill_box(box, kernel, points):
         try:
             shutil.copy(modules / module, box)
         except OSError as error:
-            sys.exit(f"bench: {error}; run tools/kdapl/check/build {kernel} first")
+            sys.exit(f"bench: {error}; run tools/kdapl/check/build-modules {kernel} first")
     (box / "points").write_text("".join(f"{p.line()}\n" for p in points),
                               encoding="ascii")
     (box / "guest.sh").write_text(GUEST, encoding="ascii")

@@ -4,7 +4,7 @@
 
   tools/kdapl/check/hotcalls.py FOLDER
 
-FOLDER has the objects of drivers/infiniband/ulp/kdapl, built for Debian's 6.12; check/build
+FOLDER has the objects of drivers/infiniband/ulp/kdapl, built for Debian's 6.12; check/build-modules
 calls this for that kernel only, because the symbols differ a little between kernels. All
 functions of the objects in ANY_CONTEXT of fastpath.py are checked, because they run in
 any context. Other objects of the module also contain functions of set-up and teardown,

@@ -22,8 +22,9 @@ SOURCES = {
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
     "datblk": ("drivers/block/datblk", "tools/datblk", *(f"{TESTS}/datblk{name}.sh" for name in (
         "", "_auth", "_fault", "_hostile", "_power", "_server", "_slow", "_swap", "ctl"))),
-    "guest": (f"{CHECK}/run-guest", f"{CHECK}/build", f"{CHECK}/env.sh", f"{LAB}/compilers.sh",
-              f"{LAB}/run-in-root", f"{LAB}/run_in_vm.py", f"{LAB}/udev", f"{LAB}/requirements.txt",
+    "guest": (f"{CHECK}/run-guest", f"{CHECK}/build-modules", f"{CHECK}/env.sh",
+              f"{LAB}/compilers.sh", f"{LAB}/run-in-root", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
+              f"{LAB}/requirements.txt",
               f"{TESTS}/lib.sh", "tests/lib", "tests/rxe/qp1_wake.c", "Makefile"),
     "loop": ("tests/consumers/loopback", "tests/lib", "tools/kdapl/loop"),
     "selftests": (TESTS, "tests/consumers/actor", "tests/consumers/traffic", "tests/consumers/stress", "tests/examples",
@@ -92,7 +93,7 @@ def script(name, about, *inputs, needs=(), command=()):
 
 
 def build(kernel):
-    return Job(f"build-{kernel}", [f"{CHECK}/build", kernel],
+    return Job(f"build-{kernel}", [f"{CHECK}/build-modules", kernel],
                f"modules and tool for {kernel}, W=1: interfaces of that kernel",
                (f"setup-{kernel}",), step=False, product=False)
 
@@ -327,7 +328,8 @@ def rxe():
 def coverage(kernel="own-6.12"):
     """Guests with a kdapl.ko built for gcov, and the evaluation of their counts."""
     on = {"KDAPL_GCOV": 1}
-    compile_ = Job(f"gcov-build-{kernel}", ["env", "KDAPL_GCOV=1", f"{CHECK}/build", kernel],
+    compile_ = Job(f"gcov-build-{kernel}",
+                   ["env", "KDAPL_GCOV=1", f"{CHECK}/build-modules", kernel],
                    f"modules for {kernel}, built for gcov", (f"setup-{kernel}",), product=False)
     guests = [guest(kernel, "selftests", "selftests, for gcov", "selftests", "datblk",
                     name="gcov-selftests", minutes=90, **on),
