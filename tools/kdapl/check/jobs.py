@@ -39,7 +39,7 @@ SOURCES = {
     "wire": (f"{CHECK}/run-two-guests", f"{CHECK}/connect_guests.py", "tests/rxe"),
     "docs": ("Documentation", "tools/kdapl/docs"),
     "litmus": ("tests/formal/litmus", f"{CHECK}/litmus.py"),
-    "models": ("tests/formal/models", f"{CHECK}/models"),
+    "models": ("tests/formal/models", f"{CHECK}/check-models"),
     "mutate": ("tools/kdapl/mutate", "tests/mutations", f"{CHECK}/suites.py"),
     "coverage": (f"{CHECK}/coverage", f"{CHECK}/fastpath.py"),
     "soak": (f"{CHECK}/trends.py",),
@@ -88,7 +88,7 @@ def setup(what):
 
 def script(name, about, *inputs, needs=(), command=()):
     """A job that runs no code of the product."""
-    return Job(name, list(command) or [f"{CHECK}/{name}"], about, needs, inputs or ("tree",),
+    return Job(name, list(command) or [f"{CHECK}/check-{name}"], about, needs, inputs or ("tree",),
                product=False)
 
 

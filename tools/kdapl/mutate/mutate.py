@@ -10,7 +10,7 @@ must fail; the first failure ends the trial. A breakage that survives shows a ga
 One that does not apply or build is an error in the table. First the tests must pass on the
 unbroken tree.
 
-  --apply    only print them, and check that each applies (seconds); check/style does this
+  --apply    only print them, and check that each applies (seconds); check-style does this
   --since    only breakages that are new since a commit, or whose function has changed
   PATTERN    only breakages with these names
 
