@@ -41,7 +41,7 @@ SOURCES = {
     "litmus": ("tests/formal/litmus", f"{CHECK}/litmus.py"),
     "models": ("tests/formal/models", f"{CHECK}/check-models"),
     "mutate": ("tools/kdapl/mutate", "tests/mutations", f"{CHECK}/suites.py"),
-    "coverage": (f"{CHECK}/coverage", f"{CHECK}/fastpath.py"),
+    "coverage": (f"{CHECK}/report-coverage", f"{CHECK}/fastpath.py"),
     "soak": (f"{CHECK}/trends.py",),
     "packages": ("tools/debian", "tools/kdapl/package",
                  "drivers/block/datblk"),
@@ -340,7 +340,7 @@ def coverage(kernel="own-6.12"):
         job.needs = (compile_.name,)
     inputs = tuple(dict.fromkeys(name for job in guests for name in job.inputs))
     return [compile_, *guests, Job(
-        "coverage", [f"{CHECK}/coverage", kernel],
+        "coverage", [f"{CHECK}/report-coverage", kernel],
         "the tests reach every line of the posting and completion path",
         tuple(job.name for job in guests), (*inputs, "coverage"), kernel, product=False)]
 
