@@ -118,7 +118,7 @@ int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia 
 		return ret;
 	}
 	obj->ia = ia;
-	obj->fast = type == DAT_HANDLE_TYPE_EVD ? KDAPL_FAST_EVD :
+	obj->fast_ops = type == DAT_HANDLE_TYPE_EVD ? KDAPL_FAST_EVD :
 		    type == DAT_HANDLE_TYPE_SRQ ? KDAPL_FAST_SRQ : 0;
 	obj->handle = (unsigned long)type << KDAPL_HANDLE_INDEX_BITS | idx;
 	/* The index belongs to @obj, so nobody else writes gen; 0 would be a NULL handle */

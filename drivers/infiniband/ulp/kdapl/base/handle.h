@@ -51,7 +51,7 @@ struct kdapl_obj;
 #define KDAPL_NTYPES		(DAT_HANDLE_TYPE_CSP + 1)
 
 /*
- * kdapl_obj.fast: which fast paths the object takes. An EP has BIT(DAT_DTOS) for each
+ * kdapl_obj.fast_ops: which fast paths the object takes. An EP has BIT(DAT_DTOS) for each
  * operation, the other types have one of these. So the test for the bit also checks the type.
  */
 #define KDAPL_FAST_SRQ		BIT(DAT_DTO_RECEIVE + 1)
@@ -89,7 +89,7 @@ struct kdapl_obj_ops {
  * @rcu:     delays the release of the memory
  * @ops:     operations of its type; set by the constructor, constant. An IA has none
  * @handle:  the full handle; set before publication, constant afterwards
- * @fast:    which fast paths it may take; of an EP it follows the state, of an EVD or SRQ
+ * @fast_ops: which fast paths it may take; of an EP it follows the state, of an EVD or SRQ
  *           it is constant, and other types have none
  */
 struct kdapl_obj {
@@ -103,7 +103,7 @@ struct kdapl_obj {
 	const struct kdapl_obj_ops *ops;
 	/* Last, because what the fast paths need of an object follows */
 	unsigned long handle;
-	u8 fast;
+	u8 fast_ops;
 };
 
 /**
@@ -187,9 +187,9 @@ static inline unsigned int kdapl_handle_type(unsigned long handle)
 
 /*
  * Finds the object of a handle of any type. For the fast paths, which check the type together with
- * kdapl_obj.fast. The caller must check one of them: one value without an object also has an
- * entry, whose kdapl_obj.fast is 0. @obj: receives the object. Returns false if no object has this
- * handle. Any context, inside a read section; the object exists until the section ends.
+ * kdapl_obj.fast_ops. The caller must check one of them: one value without an object also has an
+ * entry, whose kdapl_obj.fast_ops is 0. @obj: receives the object. Returns false if no object has
+ * this handle. Any context, inside a read section; the object exists until the section ends.
  */
 static __always_inline bool kdapl_obj_lookup_any(DAT_HANDLE handle, struct kdapl_obj **obj)
 {

@@ -16,7 +16,7 @@
 
 #define NUMBER(member, max, by_default)						\
 	{ "kdapl." #member, offsetof(struct kdapl_ep_named, member), max, by_default }
-const struct kdapl_ep_number kdapl_ep_numbers[] = {
+const struct kdapl_ep_attr_desc kdapl_ep_attr_descs[] = {
 	/* One day; a longer interval would not be useful */
 	NUMBER(keepalive_ms, 86400000, 0),
 	NUMBER(retry_count, KDAPL_MAX_RETRY, KDAPL_MAX_RETRY),
@@ -100,11 +100,11 @@ static bool kdapl_attr_one_ok(const char *name, const char *value, struct kdapl_
 		return true;
 	if (kstrtouint(value, 10, &number))
 		return false;
-	for (i = 0; i < KDAPL_EP_NUMBERS; i++) {
-		if (strcmp(name, kdapl_ep_numbers[i].name))
+	for (i = 0; i < KDAPL_EP_NAMED_VALUES; i++) {
+		if (strcmp(name, kdapl_ep_attr_descs[i].name))
 			continue;
-		*kdapl_ep_number(out, i) = number;
-		return number <= kdapl_ep_numbers[i].max;
+		*kdapl_ep_named_value(out, i) = number;
+		return number <= kdapl_ep_attr_descs[i].max;
 	}
 	return false;
 }
@@ -115,8 +115,8 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
 	const DAT_NAMED_ATTR *named = attr->ep_provider_specific;
 	DAT_COUNT i;
 
-	for (i = 0; i < KDAPL_EP_NUMBERS; i++)
-		*kdapl_ep_number(out, i) = kdapl_ep_numbers[i].by_default;
+	for (i = 0; i < KDAPL_EP_NAMED_VALUES; i++)
+		*kdapl_ep_named_value(out, i) = kdapl_ep_attr_descs[i].by_default;
 	if (attr->ep_transport_specific_count || attr->ep_provider_specific_count < 0 ||
 	    (attr->ep_provider_specific_count && !named))
 		return false;
@@ -167,19 +167,19 @@ void kdapl_ep_set_limits(struct kdapl_ep *ep)
 	u32 common = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |
 		     (attr->request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 
-	ep->limits.bad_rdma_flags = ~common;
-	ep->limits.bad_send_flags = ~(common | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-	ep->limits.bad_recv_flags =
+	ep->checks.bad_rdma_flags = ~common;
+	ep->checks.bad_send_flags = ~(common | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	ep->checks.bad_recv_flags =
 		~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
-	ep->limits.max_send_iov = attr->max_request_iov;
-	ep->limits.max_read_iov = attr->max_rdma_read_iov;
-	ep->limits.max_write_iov = attr->max_rdma_write_iov;
-	ep->limits.max_recv_iov = ep->setup.srq ? ep->setup.srq->max_iov : attr->max_recv_iov;
+	ep->checks.max_send_iov = attr->max_request_iov;
+	ep->checks.max_read_iov = attr->max_rdma_read_iov;
+	ep->checks.max_write_iov = attr->max_rdma_write_iov;
+	ep->checks.max_recv_iov = ep->setup.srq ? ep->setup.srq->max_iov : attr->max_recv_iov;
 	ep->fast.max_message = attr->max_message_size;
 	ep->fast.max_rdma = attr->max_rdma_size;
 	ep->fast.max_reads_out = attr->max_rdma_read_out;
 	if (ep->setup.pz)
-		ep->limits.zone = ep->setup.pz->zone << KDAPL_ZONE_SHIFT;
-	ep->fast.need_read = ep->limits.zone | DAT_MEM_PRIV_LOCAL_READ_FLAG;
-	ep->fast.need_write = ep->limits.zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+		ep->checks.zone = ep->setup.pz->zone << KDAPL_ZONE_SHIFT;
+	ep->fast.need_read = ep->checks.zone | DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	ep->fast.need_write = ep->checks.zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 }

@@ -17,7 +17,7 @@ static DAT_COUNT kdapl_ep_fill_named(struct kdapl_ep *ep)
 {
 	const struct kdapl_first_error *fe = &ep->first_error;
 	const struct kdapl_cm_status *cs = &ep->conn.status;
-	struct kdapl_ep_texts *texts = ep->texts;
+	struct kdapl_ep_attr_text *texts = ep->texts;
 	DAT_COUNT n = 2;
 	unsigned int i;
 	int number;
@@ -39,14 +39,14 @@ static DAT_COUNT kdapl_ep_fill_named(struct kdapl_ep *ep)
 		strscpy(texts->cm_status, "none", sizeof(texts->cm_status));
 	texts->named[1].name = "kdapl.cm_status";
 	texts->named[1].value = texts->cm_status;
-	for (i = 0; i < KDAPL_EP_NUMBERS; i++) {
-		number = *kdapl_ep_number(&ep->setup.named, i);
+	for (i = 0; i < KDAPL_EP_NAMED_VALUES; i++) {
+		number = *kdapl_ep_named_value(&ep->setup.named, i);
 		/* Chosen by the core or the CM: not a value that a Consumer may set */
 		if (number < 0)
 			continue;
-		snprintf(texts->number[i], sizeof(texts->number[i]), "%d", number);
-		texts->named[n].name = kdapl_ep_numbers[i].name;
-		texts->named[n].value = texts->number[i];
+		snprintf(texts->value[i], sizeof(texts->value[i]), "%d", number);
+		texts->named[n].name = kdapl_ep_attr_descs[i].name;
+		texts->named[n].value = texts->value[i];
 		n++;
 	}
 	return n;

@@ -42,18 +42,18 @@ bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep);
 bool kdapl_ep_context_fits(const struct kdapl_ep *ep);
 
 /* A member of struct kdapl_ep_named: at least 0, or @by_default if the Consumer does not set it */
-struct kdapl_ep_number {
+struct kdapl_ep_attr_desc {
 	const char *name;
 	size_t offset;
 	unsigned int max;
 	int by_default;
 };
 
-extern const struct kdapl_ep_number kdapl_ep_numbers[KDAPL_EP_NUMBERS];
+extern const struct kdapl_ep_attr_desc kdapl_ep_attr_descs[KDAPL_EP_NAMED_VALUES];
 
-static inline int *kdapl_ep_number(struct kdapl_ep_named *named, unsigned int i)
+static inline int *kdapl_ep_named_value(struct kdapl_ep_named *named, unsigned int i)
 {
-	return (void *)named + kdapl_ep_numbers[i].offset;
+	return (void *)named + kdapl_ep_attr_descs[i].offset;
 }
 
 void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);

@@ -571,7 +571,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	kdapl_rcu_read_lock_irqsave(flags);
 	if (unlikely(!kdapl_obj_lookup_any(evd_handle, &obj) ||
 		     /* Constant for an EVD, and no other type ever has this bit */
-		     !data_race(obj->fast & KDAPL_FAST_EVD))) {
+		     !data_race(obj->fast_ops & KDAPL_FAST_EVD))) {
 		kdapl_rcu_read_unlock_irqrestore(flags);
 		return KDAPL_ERROR(INVALID_HANDLE);
 	}

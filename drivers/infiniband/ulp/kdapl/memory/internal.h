@@ -65,7 +65,7 @@ void kdapl_lmr_mark_gone(struct kdapl_lmr *lmr);
 static __always_inline DAT_RETURN kdapl_mr_wr_check(const struct kdapl_ep *ep, u32 flags,
 						    u32 also, u32 arg)
 {
-	if (unlikely(flags & ep->limits.bad_rdma_flags & ~also))
+	if (unlikely(flags & ep->checks.bad_rdma_flags & ~also))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, arg);
 	if (unlikely(!(READ_ONCE(ep->fast.may_post) & KDAPL_EP_MAY_SEND)))
 		return kdapl_ep_state_error(READ_ONCE(ep->state));

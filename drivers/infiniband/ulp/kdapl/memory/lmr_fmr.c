@@ -200,7 +200,7 @@ static noinline DAT_RETURN kdapl_fmr_collect_sg(struct kdapl_fmr *r)
 /* Step 7: collects the pages, in units of PAGE_SIZE. lmr->lock held, the LMR is free */
 static DAT_RETURN kdapl_fmr_collect(struct kdapl_fmr *r)
 {
-	if ((READ_ONCE(r->lmr->zone) ^ r->ep->limits.zone) & KDAPL_ZONE_MASK)
+	if ((READ_ONCE(r->lmr->zone) ^ r->ep->checks.zone) & KDAPL_ZONE_MASK)
 		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	return r->sgl ? kdapl_fmr_collect_sg(r) : kdapl_fmr_collect_array(r);
 }

@@ -205,7 +205,7 @@ bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 		/* A device may refuse to invalidate it once more */
 		m->state = KDAPL_MR_FREE;
 	} else {
-		legal = m->ep == ep->obj.handle && lmr->zone == ep->limits.zone;
+		legal = m->ep == ep->obj.handle && lmr->zone == ep->checks.zone;
 		lmr->hostile |= !legal;
 		if (m->state == KDAPL_MR_VALID || m->state == KDAPL_MR_REGISTERING)
 			kdapl_lmr_mark_gone(lmr);
@@ -267,7 +267,7 @@ static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const stru
 	/* The keys of bound RMRs would outlive it. No RMR can be bound after kdapl_lmr_hide() */
 	if (lmr->binds)
 		return KDAPL_BAD_STATE(LMR_IN_USE);
-	if (lmr->zone != ep->limits.zone)
+	if (lmr->zone != ep->checks.zone)
 		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	return DAT_SUCCESS;
 }

@@ -213,7 +213,7 @@ bool kdapl_rmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 	for (m = rmr->mrs; m < rmr->mrs + ARRAY_SIZE(rmr->mrs); m++) {
 		if (!m->mr || m->mr->rkey != rkey || m->state == KDAPL_MR_FREE)
 			continue;
-		legal = m->ep == ep->obj.handle && rmr->zone == ep->limits.zone;
+		legal = m->ep == ep->obj.handle && rmr->zone == ep->checks.zone;
 		rmr->hostile |= !legal;
 		if (m->state == KDAPL_MR_INVALIDATING)
 			m->gone = true;
@@ -236,7 +236,7 @@ static DAT_RETURN kdapl_bind_check_range(const struct kdapl_bind *b)
 	u64 off;
 	u32 zp;
 
-	if (b->rmr->zone != b->ep->limits.zone)
+	if (b->rmr->zone != b->ep->checks.zone)
 		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	if (!b->lmr)
 		return DAT_SUCCESS;

@@ -135,23 +135,23 @@ struct kdapl_ep_named {
 	int comp_vector;
 };
 
-#define KDAPL_EP_NUMBERS	(sizeof(struct kdapl_ep_named) / sizeof(int))
+#define KDAPL_EP_NAMED_VALUES	(sizeof(struct kdapl_ep_named) / sizeof(int))
 
 /**
- * struct kdapl_ep_texts - provider-specific attributes as dat_ep_query() returns them
+ * struct kdapl_ep_attr_text - provider-specific attributes as dat_ep_query() returns them
  * @named:       the array that the Consumer receives; see dat_ep_query()
  * @first_error: text of kdapl.first_error
  * @cm_status:   text of kdapl.cm_status
- * @number:      texts of struct kdapl_ep_named
+ * @value:       texts of struct kdapl_ep_named
  *
  * Guarded by kdapl_ep.lock. Allocated separately, because struct kdapl_ep would grow
  * beyond 2,048 bytes otherwise, and kmalloc() rounds up to the next power of two.
  */
-struct kdapl_ep_texts {
-	DAT_NAMED_ATTR named[2 + KDAPL_EP_NUMBERS];
+struct kdapl_ep_attr_text {
+	DAT_NAMED_ATTR named[2 + KDAPL_EP_NAMED_VALUES];
 	char first_error[48];
 	char cm_status[80];
-	char number[KDAPL_EP_NUMBERS][12];
+	char value[KDAPL_EP_NAMED_VALUES][12];
 };
 
 /**
@@ -184,12 +184,12 @@ struct kdapl_ep_fast {
 };
 
 /**
- * struct kdapl_ep_limits - what posts read less often; only dat_ep_modify() changes it
+ * struct kdapl_ep_checks - what posts check less often; only dat_ep_modify() changes it
  * @zone:   pz->zone << KDAPL_ZONE_SHIFT
  * @bad_send_flags: completion flags that a send must not have; @bad_rdma_flags and
  *          @bad_recv_flags likewise for RDMA requests and receives
  */
-struct kdapl_ep_limits {
+struct kdapl_ep_checks {
 	u32 zone;
 	u32 bad_send_flags;
 	u32 bad_rdma_flags;
@@ -314,8 +314,9 @@ struct kdapl_ep_conn {
  * @timed_out: the drain of the QP has timed out
  * @last_wqe: completed by the event handler of the QP when an EP with an SRQ has used its last
  *          buffer
- * @marker: shows that unsignalled requests have completed; for its lock see struct kdapl_marker
- * @sq:     like @rq, the marker that drains a queue
+ * @tail_marker: shows that unsignalled requests have completed; for its lock see struct
+ *          kdapl_marker
+ * @sq_marker: like @rq_marker, drains a queue
  * @verbs_counted: the EP is counted in ia->nqps and ia->nverbs
  * @teardown_qp: QP that posts do not find any more, to be destroyed
  * @teardown_node: on the list that the caller of kdapl_ep_strip() owns
@@ -327,9 +328,9 @@ struct kdapl_ep_drain {
 	bool timed_out;
 	bool verbs_counted;
 	struct completion last_wqe;
-	struct kdapl_marker marker;
-	struct kdapl_marker sq;
-	struct kdapl_marker rq;
+	struct kdapl_marker tail_marker;
+	struct kdapl_marker sq_marker;
+	struct kdapl_marker rq_marker;
 	struct ib_qp *teardown_qp;
 	struct list_head teardown_node;
 };
@@ -354,7 +355,7 @@ struct kdapl_ep {
 	struct kdapl_sq sq;
 	struct kdapl_pool rq;
 	const struct ib_recv_wr *bad_recv;
-	struct kdapl_ep_limits limits;
+	struct kdapl_ep_checks checks;
 
 	spinlock_t lock;	/* see above */
 	u8 state;
@@ -369,7 +370,7 @@ struct kdapl_ep {
 	struct kdapl_ep_setup setup;
 	struct kdapl_ep_conn conn;
 	struct kdapl_ep_drain drain;
-	struct kdapl_ep_texts *texts;
+	struct kdapl_ep_attr_text *texts;
 };
 
 static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)

@@ -44,9 +44,9 @@ static void kdapl_marker_complete(struct kdapl_marker *marker)
  */
 void kdapl_marker_complete_all(struct kdapl_ep *ep)
 {
-	kdapl_marker_complete(&ep->drain.marker);
-	kdapl_marker_complete(&ep->drain.sq);
-	kdapl_marker_complete(&ep->drain.rq);
+	kdapl_marker_complete(&ep->drain.tail_marker);
+	kdapl_marker_complete(&ep->drain.sq_marker);
+	kdapl_marker_complete(&ep->drain.rq_marker);
 }
 
 static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -57,7 +57,7 @@ static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 	kdapl_run_release(&ep->sq, marker->run_end);
 	kdapl_marker_complete(marker);
 	/* After its drain the EP may be on its way to be freed */
-	if (marker == &ep->drain.sq)
+	if (marker == &ep->drain.sq_marker)
 		return;
 	/* After kdapl_marker_complete(): the work that this schedules may post it again */
 	if (wc->status != IB_WC_SUCCESS)
@@ -94,9 +94,9 @@ static void kdapl_marker_init_one(struct kdapl_ep *ep, struct kdapl_marker *mark
 /* Prepares the markers of a new EP. Process context */
 void kdapl_marker_init(struct kdapl_ep *ep)
 {
-	kdapl_marker_init_one(ep, &ep->drain.marker, false);
-	kdapl_marker_init_one(ep, &ep->drain.sq, false);
-	kdapl_marker_init_one(ep, &ep->drain.rq, true);
+	kdapl_marker_init_one(ep, &ep->drain.tail_marker, false);
+	kdapl_marker_init_one(ep, &ep->drain.sq_marker, false);
+	kdapl_marker_init_one(ep, &ep->drain.rq_marker, true);
 	init_completion(&ep->drain.last_wqe);
 }
 
@@ -146,7 +146,7 @@ static void kdapl_post_recv_marker(struct ib_qp *qp, struct kdapl_marker *marker
 static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 				    struct kdapl_marker *marker)
 {
-	if (marker == &ep->drain.rq)
+	if (marker == &ep->drain.rq_marker)
 		kdapl_post_recv_marker(qp, marker);
 	else
 		kdapl_post_request_marker(ep, qp, marker);
@@ -217,7 +217,7 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned lon
 	unsigned long deadline = since + kdapl_timeout_ms(ms);
 
 	while (kdapl_pool_posted(&ep->sq.pool) || kdapl_pool_posted(&ep->rq) ||
-	       READ_ONCE(ep->drain.marker.busy)) {
+	       READ_ONCE(ep->drain.tail_marker.busy)) {
 		if (time_after_eq(jiffies, deadline))
 			return -ETIMEDOUT;
 		msleep(20);
@@ -308,8 +308,8 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
 	/* The marker of an SRQ EP comes after the last buffer: kdapl_drain_end() */
 	if (ep->fast.srq_attached)
 		return;
-	kdapl_post_drain_marker(ep, qp, &ep->drain.rq);
-	kdapl_post_drain_marker(ep, qp, &ep->drain.sq);
+	kdapl_post_drain_marker(ep, qp, &ep->drain.rq_marker);
+	kdapl_post_drain_marker(ep, qp, &ep->drain.sq_marker);
 }
 
 /**
@@ -346,14 +346,14 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 		/* A QP in INIT has used no buffer of the SRQ, so none can be the last */
 		if (ep->drain.qp_left_init)
 			kdapl_wait_last_wqe(ep, wait_all, since);
-		kdapl_post_drain_marker(ep, qp, &ep->drain.sq);
-	} else if (!kdapl_marker_wait_posted(ep, qp, &ep->drain.rq, deadline)) {
+		kdapl_post_drain_marker(ep, qp, &ep->drain.sq_marker);
+	} else if (!kdapl_marker_wait_posted(ep, qp, &ep->drain.rq_marker, deadline)) {
 		return -ETIMEDOUT;
 	}
-	if (!kdapl_marker_wait_posted(ep, qp, &ep->drain.sq, deadline))
+	if (!kdapl_marker_wait_posted(ep, qp, &ep->drain.sq_marker, deadline))
 		return -ETIMEDOUT;
 	kdapl_cq_poll(ep->setup.cq);
-	if (ep->drain.sq.refused || (!ep->fast.srq_attached && ep->drain.rq.refused))
+	if (ep->drain.sq_marker.refused || (!ep->fast.srq_attached && ep->drain.rq_marker.refused))
 		ret = kdapl_drain_by_count(ep, wait_all, since);
 	if (!ret)
 		kdapl_sq_drained(&ep->sq);
@@ -377,7 +377,7 @@ void kdapl_ep_post_marker(struct kdapl_ep *ep)
 	struct ib_qp *qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 
 	if (qp && READ_ONCE(ep->sq.run_head) != READ_ONCE(ep->sq.run_tail))
-		kdapl_post_request_marker(ep, qp, &ep->drain.marker);
+		kdapl_post_request_marker(ep, qp, &ep->drain.tail_marker);
 }
 
 /*
@@ -388,7 +388,7 @@ void kdapl_ep_post_probe(struct kdapl_ep *ep)
 {
 	struct ib_qp *qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 
-	kdapl_post_request_marker(ep, qp, &ep->drain.marker);
+	kdapl_post_request_marker(ep, qp, &ep->drain.tail_marker);
 }
 
 /*

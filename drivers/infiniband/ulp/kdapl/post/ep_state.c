@@ -37,13 +37,13 @@ static u8 kdapl_ep_fast_mask(const struct kdapl_ep *ep, u8 post)
 	u8 mask = 0;
 
 	if (post & KDAPL_EP_MAY_SEND) {
-		mask |= ep->limits.max_send_iov ? BIT(DAT_DTO_SEND) : 0;
-		mask |= ep->limits.max_write_iov ? BIT(DAT_DTO_RDMA_WRITE) : 0;
-		mask |= ep->limits.max_read_iov ? BIT(DAT_DTO_RDMA_READ) : 0;
+		mask |= ep->checks.max_send_iov ? BIT(DAT_DTO_SEND) : 0;
+		mask |= ep->checks.max_write_iov ? BIT(DAT_DTO_RDMA_WRITE) : 0;
+		mask |= ep->checks.max_read_iov ? BIT(DAT_DTO_RDMA_READ) : 0;
 	}
 	/* In solicited-wait mode the event of a receive does not notify by itself */
 	if ((post & KDAPL_EP_MAY_RECV) && !(ep->fast.slow_path & KDAPL_EP_SOLICITED) &&
-	    ep->limits.max_recv_iov)
+	    ep->checks.max_recv_iov)
 		mask |= BIT(DAT_DTO_RECEIVE);
 	return mask;
 }
@@ -110,7 +110,7 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 		slow |= KDAPL_EP_WATCH;
 	WRITE_ONCE(ep->fast.slow_path, slow);
 	WRITE_ONCE(ep->fast.may_post, kdapl_ep_post_mask(ep, state));
-	WRITE_ONCE(ep->obj.fast, kdapl_ep_fast_mask(ep, ep->fast.may_post));
+	WRITE_ONCE(ep->obj.fast_ops, kdapl_ep_fast_mask(ep, ep->fast.may_post));
 	WRITE_ONCE(ep->state, state);
 }
 

@@ -101,7 +101,7 @@ static __always_inline bool kdapl_is_fast(const struct kdapl_ep *ep, DAT_DTOS op
 		return false;
 	if (unlikely(!iov))
 		return false;
-	if (unlikely(!(READ_ONCE(ep->obj.fast) & BIT(op))))
+	if (unlikely(!(READ_ONCE(ep->obj.fast_ops) & BIT(op))))
 		return false;
 	return op == DAT_DTO_SEND || likely(remote);
 }

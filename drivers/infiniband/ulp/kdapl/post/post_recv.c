@@ -106,11 +106,11 @@ static DAT_RETURN kdapl_check_recv(const struct kdapl_ep *ep, const struct kdapl
 {
 	if (kdapl_handle_type(ep->obj.handle) != DAT_HANDLE_TYPE_EP)
 		return KDAPL_BAD_HANDLE(EP);
-	if ((u32)r->n > ep->limits.max_recv_iov)
+	if ((u32)r->n > ep->checks.max_recv_iov)
 		return KDAPL_BAD_ARG(2);
 	if (r->n && !r->iov)
 		return KDAPL_BAD_ARG(3);
-	if (r->flags & ep->limits.bad_recv_flags)
+	if (r->flags & ep->checks.bad_recv_flags)
 		return KDAPL_BAD_ARG(5);
 	if (!(READ_ONCE(ep->fast.may_post) & KDAPL_EP_MAY_RECV))
 		return kdapl_recv_state_error(ep);
@@ -308,7 +308,7 @@ static __always_inline bool kdapl_recv_vector(struct kdapl_pool *pool, u32 need,
  */
 static __always_inline bool kdapl_recv_is_fast(const struct kdapl_obj *obj, u8 fast)
 {
-	return !trace_kdapl_post_enabled() && likely(READ_ONCE(obj->fast) & fast);
+	return !trace_kdapl_post_enabled() && likely(READ_ONCE(obj->fast_ops) & fast);
 }
 
 static __always_inline DAT_RETURN kdapl_recv_submit(struct kdapl_ep *ep, struct ib_qp *qp,
@@ -342,7 +342,7 @@ static noinline DAT_RETURN kdapl_recv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 	struct ib_qp *qp;
 
 	if (!flags && kdapl_recv_is_fast(&ep->obj, BIT(DAT_DTO_RECEIVE)) &&
-	    (u32)n <= ep->limits.max_recv_iov) {
+	    (u32)n <= ep->checks.max_recv_iov) {
 		qp = kdapl_rcu_dereference(ep->fast.qp);
 		if (likely(qp && kdapl_recv_vector(&ep->rq, ep->fast.need_write, n, iov, cookie, &v,
 						   &slot)))

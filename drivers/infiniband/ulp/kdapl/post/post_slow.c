@@ -44,7 +44,7 @@ static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kd
 		return KDAPL_BAD_ARG(5);
 	if ((u32)r->inv > DAT_TRUE)
 		return KDAPL_BAD_ARG(6);
-	if (r->flags & (rdma ? ep->limits.bad_rdma_flags : ep->limits.bad_send_flags))
+	if (r->flags & (rdma ? ep->checks.bad_rdma_flags : ep->checks.bad_send_flags))
 		return rdma ? KDAPL_BAD_ARG(6) : KDAPL_BAD_ARG(5);
 	if (!(READ_ONCE(ep->fast.may_post) & KDAPL_EP_MAY_SEND))
 		return kdapl_ep_state_error(READ_ONCE(ep->state));

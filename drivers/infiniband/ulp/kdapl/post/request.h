@@ -69,8 +69,8 @@ static __always_inline int kdapl_verbs_send(struct ib_qp *qp, const struct ib_se
 static __always_inline u32 kdapl_request_limit(const struct kdapl_ep *ep, DAT_DTOS op)
 {
 	if (op == DAT_DTO_SEND)
-		return ep->limits.max_send_iov;
-	return op == DAT_DTO_RDMA_WRITE ? ep->limits.max_write_iov : ep->limits.max_read_iov;
+		return ep->checks.max_send_iov;
+	return op == DAT_DTO_RDMA_WRITE ? ep->checks.max_write_iov : ep->checks.max_read_iov;
 }
 
 DAT_RETURN kdapl_request_refused(struct kdapl_slot *slot, int err);

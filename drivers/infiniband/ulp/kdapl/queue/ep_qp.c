@@ -94,8 +94,8 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 		.recv_cq = kcq->recv ? kcq->recv->cq : kcq->cq,
 		.cap = {
 			.max_send_wr = 2 * ep->setup.attr.max_request_dtos + KDAPL_SQ_RESERVED,
-			.max_send_sge = max3(ep->limits.max_send_iov, ep->limits.max_read_iov,
-					     max(ep->limits.max_write_iov, 1U)),
+			.max_send_sge = max3(ep->checks.max_send_iov, ep->checks.max_read_iov,
+					     max(ep->checks.max_write_iov, 1U)),
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -108,7 +108,7 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 		init.srq = srq;
 	} else {
 		init.cap.max_recv_wr = ep->rq.depth + 1;
-		init.cap.max_recv_sge = max(ep->limits.max_recv_iov, 1U);
+		init.cap.max_recv_sge = max(ep->checks.max_recv_iov, 1U);
 	}
 	qp = ib_create_qp(ep->setup.pz->pd, &init);
 	if (IS_ERR(qp))

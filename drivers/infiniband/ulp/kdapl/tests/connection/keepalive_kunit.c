@@ -70,7 +70,7 @@ static bool probing(void)
 	const struct fake_wr *wr = fake_last(&tp_qp(&ep)->sq);
 
 	return wr && fake_outstanding(&tp_qp(&ep)->sq) && wr->opcode == IB_WR_RDMA_WRITE &&
-	       !wr->num_sge && wr->cqe == &ep.ep->drain.marker.cqe;
+	       !wr->num_sge && wr->cqe == &ep.ep->drain.tail_marker.cqe;
 }
 
 static void finish(enum ib_wc_status status)

@@ -166,16 +166,16 @@ static void marker_completes_before_it_is_posted_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, request_idle(), DAT_FALSE);
 	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
 	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->drain.marker.busy)));
-	KUNIT_EXPECT_TRUE(test, completion_done(&ep.ep->drain.marker.done));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->drain.tail_marker.busy)));
+	KUNIT_EXPECT_TRUE(test, completion_done(&ep.ep->drain.tail_marker.done));
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
 
 	/* It is posted again after the second tail, without the completion of the first */
 	KUNIT_EXPECT_EQ(test, fake_outstanding(sq), 2);
-	KUNIT_EXPECT_TRUE(test, ep.ep->drain.marker.busy);
-	KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->drain.marker.done));
-	KUNIT_EXPECT_EQ(test, ep.ep->drain.marker.run_end, ep.ep->sq.run_tail);
+	KUNIT_EXPECT_TRUE(test, ep.ep->drain.tail_marker.busy);
+	KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->drain.tail_marker.done));
+	KUNIT_EXPECT_EQ(test, ep.ep->drain.tail_marker.run_end, ep.ep->sq.run_tail);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	KUNIT_EXPECT_EQ(test, request_idle(), DAT_TRUE);
@@ -228,7 +228,7 @@ static void C_26_marker_completion_schedules_the_work(struct kunit *test)
 	/* So that the bits for the work stay visible */
 	mutex_lock(&ep.ep->mutex);
 	todo = todo_before_marker_is_back(test, &work);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->drain.marker.busy)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->drain.tail_marker.busy)));
 	mutex_unlock(&ep.ep->mutex);
 	flush_work(&work);
 	destroy_work_on_stack(&work);
@@ -270,7 +270,7 @@ static void C_36_drain_marker_does_not_schedule_the_work(struct kunit *test)
 	/* The bits that the request has set are correct; the free holds the mutex */
 	WRITE_ONCE(ep.ep->conn.todo, 0);
 	fake_complete_send(qp, IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(completion_done(&ep.ep->drain.sq.done)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(completion_done(&ep.ep->drain.sq_marker.done)));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(ep.ep->conn.todo), 0);
 	rdma_unlock_handler(id);
 	fake_release(env->fake, qp);
@@ -395,7 +395,7 @@ static void C_58_software_flushes_come_after_those_of_the_device(struct kunit *t
 	/* Removal has drained the QP and waits for the id */
 	rdma_lock_handler(id);
 	tp_start(&leaving, unplug);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(completion_done(&ep.ep->drain.sq.done)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(completion_done(&ep.ep->drain.sq_marker.done)));
 	env->fake->hold_flush = true;
 	post_pairs(test, 1, 3);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->sq), 3);
