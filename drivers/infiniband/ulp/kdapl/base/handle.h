@@ -63,7 +63,7 @@ static_assert(KDAPL_FAST_EVD <= U8_MAX);
  * @destroy: frees an object that was unpublished a grace period ago and has no references; process
  *           context
  * @orphan:  destroys its verbs objects, because the device is being removed; the caller has
- *           a reference; process context. NULL: EPs, which kdapl_ep_strip() orphans, and
+ *           a reference; process context. NULL: EPs, which kdapl_eps_teardown() orphans, and
  *           EVDs, which have none
  * @invalidated: a peer has invalidated a key of it through @ep; any context, RCU. Returns
  *           false if the peer must not do that. Only objects in the table of keys have it

@@ -5,7 +5,7 @@
  * Owns an EP from the start of a connection attempt until the connection has ended: the
  * QP transitions, the outcome event, the end event, and the cm_id. cm_connect.c begins
  * attempts and disconnects, cr.c passes in the ids of accepted requests, and
- * ep_strip.c ends the remaining objects.
+ * ep_teardown.c ends the remaining objects.
  *
  * The callbacks (cm_event.c) set bits in ep->conn.todo and queue ep->conn.work. The work continues
  * and ends connections, under ep->mutex; dat_ep_disconnect() only moves CONNECTED to

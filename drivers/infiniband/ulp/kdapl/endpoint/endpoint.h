@@ -7,7 +7,7 @@
 
 #include "object/object.h"
 
-void kdapl_ep_strip(struct list_head *eps, bool dying);
+void kdapl_eps_teardown(struct list_head *eps, bool dying);
 
 void kdapl_ep_free_ended(struct kdapl_ia *ia);
 

@@ -356,7 +356,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	kdapl_wait_grace_period();
 	kdapl_obj_drain(obj);
 	list_add(&ep->drain.teardown_node, &one);
-	kdapl_ep_strip(&one, true);
+	kdapl_eps_teardown(&one, true);
 	kdapl_ep_get_evds(ep, &evds);
 	kdapl_ep_end(ep);
 	kdapl_ep_wait_upcalls(&evds, ep);

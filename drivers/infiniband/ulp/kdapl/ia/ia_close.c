@@ -77,7 +77,7 @@ static void kdapl_ia_orphan_eps(struct kdapl_ia *ia)
 		if (kdapl_obj_tryget(obj))
 			list_add_tail(&to_kdapl_ep(obj)->drain.teardown_node, &eps);
 	mutex_unlock(&ia->mutex);
-	kdapl_ep_strip(&eps, false);
+	kdapl_eps_teardown(&eps, false);
 	list_for_each_entry_safe(ep, next, &eps, drain.teardown_node)
 		kdapl_obj_put(&ep->obj);
 }
@@ -192,7 +192,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 		if (type == DAT_HANDLE_TYPE_EP)
 			list_add_tail(&to_kdapl_ep(obj)->drain.teardown_node, &eps);
 	}
-	kdapl_ep_strip(&eps, true);
+	kdapl_eps_teardown(&eps, true);
 	list_for_each_entry_safe(obj, next, doomed, node) {
 		if (obj == keep)
 			continue;

@@ -156,8 +156,8 @@ struct kdapl_ep_attr_text {
 
 /**
  * struct kdapl_ep_fast - what posts and completions read, in the order of their cache lines
- * @qp:     RCU; written under ep->mutex. NULL while the EP is unconfigured, after kdapl_ep_strip(),
- *          and from kdapl_ep_drop_verbs() to the next reset
+ * @qp:     RCU; written under ep->mutex. NULL while the EP is unconfigured, after
+ *          kdapl_eps_teardown(), and from kdapl_ep_drop_verbs() to the next reset
  * @may_post: KDAPL_EP_MAY_*; follows ep->state
  * @slow_path: KDAPL_EP_PARK, KDAPL_EP_WATCH, KDAPL_EP_SOLICITED; written under ep->lock
  * @srq_attached: the EP has an SRQ; constant
@@ -319,7 +319,7 @@ struct kdapl_ep_conn {
  * @sq_marker: like @rq_marker, drains a queue
  * @verbs_counted: the EP is counted in ia->nqps and ia->nverbs
  * @teardown_qp: QP that posts do not find any more, to be destroyed
- * @teardown_node: on the list that the caller of kdapl_ep_strip() owns
+ * @teardown_node: on the list that the caller of kdapl_eps_teardown() owns
  */
 struct kdapl_ep_drain {
 	bool qp_left_init;
@@ -347,7 +347,8 @@ struct kdapl_ep_drain {
  * @mutex:  serialises connect, accept, RSPs, modify, reset, free, the connection work, keepalive,
  *          and device removal
  * @dying:  dat_ep_free() or dat_ia_close() has begun to free the EP; written under @mutex
- * @orphaned: kdapl_ep_strip() has begun, and nothing else changes the state any more; under @mutex
+ * @orphaned: kdapl_eps_teardown() has begun, and nothing else changes the state any more; under
+ *          @mutex
  */
 struct kdapl_ep {
 	struct kdapl_obj obj;

@@ -2,7 +2,7 @@
 /*
  * The verbs part of an endpoint: QP, pools, room in a CQ.
  *
- * Called in process context by the constructors of EPs, by ep_strip.c and ep_reset.c, and by
+ * Called in process context by the constructors of EPs, by ep_teardown.c and ep_reset.c, and by
  * the connection work after an attempt that failed early.
  *
  * The QP is created together with the EP and moved to INIT at once, so that receives can be

@@ -9,8 +9,8 @@
 #include "connection/connection.h"
 #include "endpoint.h"
 
-/* From now on only the steps of kdapl_ep_strip() change the EP's state */
-static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
+/* From now on only the steps of kdapl_eps_teardown() change the EP's state */
+static void kdapl_teardown_begin(struct kdapl_ep *ep, bool dying)
 {
 	mutex_lock(&ep->mutex);
 	if (dying)
@@ -21,7 +21,7 @@ static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
 }
 
 /* Ends a connection once its QP has been drained, then hides the QP from posts */
-static void kdapl_strip_hide(struct kdapl_ep *ep, unsigned long since)
+static void kdapl_teardown_hide(struct kdapl_ep *ep, unsigned long since)
 {
 	mutex_lock(&ep->mutex);
 	kdapl_cm_end_finish(ep, since);
@@ -31,7 +31,7 @@ static void kdapl_strip_hide(struct kdapl_ep *ep, unsigned long since)
 }
 
 /* Drains what was posted since the first drain, unless the device has kept posts then */
-static void kdapl_strip_drain(struct kdapl_ep *ep)
+static void kdapl_teardown_drain(struct kdapl_ep *ep)
 {
 	mutex_lock(&ep->mutex);
 	if (ep->drain.teardown_qp && !ep->drain.timed_out && ep->drain.qp_moved)
@@ -39,7 +39,7 @@ static void kdapl_strip_drain(struct kdapl_ep *ep)
 	mutex_unlock(&ep->mutex);
 }
 
-static void kdapl_strip_destroy(struct kdapl_ep *ep, unsigned long since)
+static void kdapl_teardown_destroy(struct kdapl_ep *ep, unsigned long since)
 {
 	mutex_lock(&ep->mutex);
 	if (ep->drain.teardown_qp && !ep->drain.timed_out && ep->drain.qp_moved)
@@ -48,7 +48,7 @@ static void kdapl_strip_destroy(struct kdapl_ep *ep, unsigned long since)
 	mutex_unlock(&ep->mutex);
 }
 
-static void kdapl_strip_finish(struct kdapl_ep *ep)
+static void kdapl_teardown_finish(struct kdapl_ep *ep)
 {
 	mutex_lock(&ep->mutex);
 	kdapl_ep_finish_verbs(ep);
@@ -70,7 +70,7 @@ static void kdapl_strip_finish(struct kdapl_ep *ep)
  * @dying: the EPs are being freed: they were unpublished a grace period ago, and no reference is
  *         left. Otherwise they are referenced, and get their pending events
  */
-void kdapl_ep_strip(struct list_head *eps, bool dying)
+void kdapl_eps_teardown(struct list_head *eps, bool dying)
 {
 	unsigned long since;
 	struct kdapl_ep *ep;
@@ -78,19 +78,19 @@ void kdapl_ep_strip(struct list_head *eps, bool dying)
 	if (list_empty(eps))
 		return;
 	list_for_each_entry(ep, eps, drain.teardown_node)
-		kdapl_strip_begin(ep, dying);
+		kdapl_teardown_begin(ep, dying);
 	since = jiffies;
 	list_for_each_entry(ep, eps, drain.teardown_node)
-		kdapl_strip_hide(ep, since);
+		kdapl_teardown_hide(ep, since);
 	/* Afterwards no post can reach a QP any more, so the second drain is complete */
 	kdapl_wait_grace_period();
 	list_for_each_entry(ep, eps, drain.teardown_node)
-		kdapl_strip_drain(ep);
+		kdapl_teardown_drain(ep);
 	since = jiffies;
 	list_for_each_entry(ep, eps, drain.teardown_node)
-		kdapl_strip_destroy(ep, since);
+		kdapl_teardown_destroy(ep, since);
 	/* Wait for running done callbacks, CQ polls and lookups of SRQ buffers */
 	kdapl_wait_grace_period();
 	list_for_each_entry(ep, eps, drain.teardown_node)
-		kdapl_strip_finish(ep);
+		kdapl_teardown_finish(ep);
 }

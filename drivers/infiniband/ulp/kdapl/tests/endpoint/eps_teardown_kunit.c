@@ -10,10 +10,10 @@
 #include "clause.h"
 #include "post_kunit.h"
 
-#define STRIP_EPS	1000
-#define STRIP_KINDS	4	/* UNCONNECTED; connected; in solicited-wait mode; on the SRQ */
-#define STRIP_SRQ_EPS	100
-#define STRIP_GRACES	8	/* however many endpoints there are */
+#define TEARDOWN_EPS	1000
+#define TEARDOWN_KINDS	4	/* UNCONNECTED; connected; in solicited-wait mode; on the SRQ */
+#define TEARDOWN_SRQ_EPS	100
+#define TEARDOWN_GRACES	8	/* however many endpoints there are */
 
 static struct tp_env *env;
 static struct tp_ep ep;
@@ -68,9 +68,9 @@ static void make_eps(struct kunit *test, u32 n)
 	struct tp_ep like;
 	u32 kind, i;
 
-	for (kind = 0; kind < STRIP_KINDS; kind++) {
+	for (kind = 0; kind < TEARDOWN_KINDS; kind++) {
 		first_ep(test, kind == 2, kind == 3, kind, &like);
-		for (i = 1; i < n / STRIP_KINDS; i++)
+		for (i = 1; i < n / TEARDOWN_KINDS; i++)
 			add_ep(test, &like, kind == 3, kind);
 	}
 }
@@ -100,21 +100,21 @@ static int graces_of(void (*end)(void))
 static void C_36_close_of_1000_endpoints_waits_few_grace_periods(struct kunit *test)
 {
 	kdapl_clauses(test, "C-36");
-	make_eps(test, STRIP_EPS);
-	KUNIT_EXPECT_LE(test, graces_of(close_ia), STRIP_GRACES);
+	make_eps(test, TEARDOWN_EPS);
+	KUNIT_EXPECT_LE(test, graces_of(close_ia), TEARDOWN_GRACES);
 	/* All except the UNCONNECTED ones were in ERROR before the first was destroyed */
-	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_EPS / STRIP_KINDS * 3);
+	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, TEARDOWN_EPS / TEARDOWN_KINDS * 3);
 }
 
 static void C_57_removal_of_1000_endpoints_waits_few_grace_periods(struct kunit *test)
 {
 	kdapl_clauses(test, "C-57");
-	make_eps(test, STRIP_EPS);
-	KUNIT_EXPECT_LE(test, graces_of(unplug), STRIP_GRACES);
-	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_EPS);
+	make_eps(test, TEARDOWN_EPS);
+	KUNIT_EXPECT_LE(test, graces_of(unplug), TEARDOWN_GRACES);
+	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, TEARDOWN_EPS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
 	/* Closing orphaned objects also waits for grace periods */
-	KUNIT_EXPECT_LE(test, graces_of(close_ia), STRIP_GRACES);
+	KUNIT_EXPECT_LE(test, graces_of(close_ia), TEARDOWN_GRACES);
 }
 
 static void free_ep(void)
@@ -130,7 +130,7 @@ static void C_36_free_of_an_endpoint_waits_three_grace_periods(struct kunit *tes
 	u32 kind;
 
 	kdapl_clauses(test, "C-36");
-	for (kind = 0; kind < STRIP_KINDS; kind++) {
+	for (kind = 0; kind < TEARDOWN_KINDS; kind++) {
 		first_ep(test, kind == 2, kind == 3, kind, &ep);
 		KUNIT_EXPECT_EQ(test, graces_of(free_ep), 3);
 		tp_ep_free(&ep);
@@ -149,13 +149,13 @@ static void C_32_100_endpoints_share_the_wait_for_LAST_WQE(struct kunit *test)
 	kdapl_clauses(test, "C-36 Q-30");
 	env->fake->personality |= FAKE_NO_LAST_WQE;
 	first_ep(test, false, true, true, &like);
-	for (i = 1; i < STRIP_SRQ_EPS; i++)
+	for (i = 1; i < TEARDOWN_SRQ_EPS; i++)
 		add_ep(test, &like, true, true);
 	tp_ticks_start();
 	close_ia();
 	KUNIT_EXPECT_LT(test, tp_ticks_stop(),
-			STRIP_SRQ_EPS / 4 * kdapl_timeout_ms(KDAPL_LAST_WQE_MS));
-	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_SRQ_EPS);
+			TEARDOWN_SRQ_EPS / 4 * kdapl_timeout_ms(KDAPL_LAST_WQE_MS));
+	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, TEARDOWN_SRQ_EPS);
 	KUNIT_EXPECT_EQ(test, env->fake->last_wqes, 0);
 }
 
@@ -538,19 +538,19 @@ static void C_36_an_IA_that_is_being_closed_is_waited_for(struct kunit *test)
 
 /* ---- suite --------------------------------------------------------------- */
 
-static int strip_init(struct kunit *test)
+static int eps_teardown_init(struct kunit *test)
 {
 	memset(&ep, 0, sizeof(ep));
 	env = tp_env_create();
 	return PTR_ERR_OR_ZERO(env);
 }
 
-static void strip_exit(struct kunit *test)
+static void eps_teardown_exit(struct kunit *test)
 {
 	tp_env_end(test, &env, &ep);
 }
 
-static struct kunit_case strip_cases[] = {
+static struct kunit_case eps_teardown_cases[] = {
 	KUNIT_CASE_SLOW(C_36_close_of_1000_endpoints_waits_few_grace_periods),
 	KUNIT_CASE_SLOW(C_57_removal_of_1000_endpoints_waits_few_grace_periods),
 	KUNIT_CASE(C_36_free_of_an_endpoint_waits_three_grace_periods),
@@ -570,11 +570,11 @@ static struct kunit_case strip_cases[] = {
 	{}
 };
 
-static struct kunit_suite strip_suite = {
-	.name = "kdapl_strip",
-	.init = strip_init,
-	.exit = strip_exit,
-	.test_cases = strip_cases,
+static struct kunit_suite eps_teardown_suite = {
+	.name = "kdapl_eps_teardown",
+	.init = eps_teardown_init,
+	.exit = eps_teardown_exit,
+	.test_cases = eps_teardown_cases,
 };
 
-kunit_test_suite(strip_suite);
+kunit_test_suite(eps_teardown_suite);
