@@ -20,8 +20,8 @@ passed() { grep -q '^ok' "$1" && ! grep '^not ok' "$1"; }
 
 ledger() {
 	kdapl_insmod kdapl_ledger posts=10000 seed="$1" stretch="$KDAPL_FACTOR" || return
-	cat "$DEBUGFS/kdapl_ledger/verdict" >out
-	rmmod kdapl_ledger && passed out
+	cat "$DEBUGFS/kdapl_ledger/verdict" >round.tap
+	rmmod kdapl_ledger && passed round.tap
 }
 
 lifetime() {
@@ -35,8 +35,8 @@ lifetime() {
 }
 
 loopback() {
-	./kdapl-loop --tap --short --seed "$1" --op send,write,read,srq,disconnect,rmr >out
-	passed out
+	./kdapl-loop --tap --short --seed "$1" --op send,write,read,srq,disconnect,rmr >round.tap
+	passed round.tap
 }
 
 another_stream() { transfers_start rxe0 && transfers 200 && stream stop 1; }
