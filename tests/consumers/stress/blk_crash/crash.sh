@@ -214,6 +214,7 @@ if [ "$1" = server ]; then
 	sleep infinity
 fi
 tap_check "rxe on the wire, modules load" up || exit 1
+dev=$(wire)
 tap_check "a disk is connected" first_connect || exit 1
 disk=$(cat $work/name)
 tap_relay < <(crash "$disk")

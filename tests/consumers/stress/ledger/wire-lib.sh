@@ -25,10 +25,9 @@ has_tx() {
 	[ "$now" = "$1" ] || { echo "virtio_net: expected napi_tx=$1, it has $now"; return 1; }
 }
 
-# wire_up napi_tx=N|Y: load virtio_net with this setting and create rxe0 with a GID
+# wire_up napi_tx=N|Y: load virtio_net with this setting and create rxe0 with a GID. Sets dev, which
+# queueing and rxe_on_wire use
 wire_up() {
-	local dev
-
 	# It may have been loaded during the boot
 	modprobe -rq virtio_net
 	modprobe virtio_net "$1" && has_tx "${1#*=}" && modprobe rdma_rxe && rxe_wake_qp1 &&
