@@ -22,7 +22,7 @@ from collections import defaultdict
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-import tap  # noqa: E402 (in this folder)
+import tap  # noqa: E402 (in this directory)
 
 TOP = Path(__file__).resolve().parents[3]
 DOCUMENT = TOP / "Documentation/infiniband/kdapl-contract.rst"

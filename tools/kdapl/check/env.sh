@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # variables for the scripts that source this
 # Common functions of the check scripts; sourced with -euo pipefail. Changes to the top
-# folder of the sources.
+# directory of the sources.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit
 TOP=$PWD
@@ -45,9 +45,9 @@ test_variables() {
 	export -p | grep -E "^declare -x ($prefixes)_" || true
 }
 
-# evaluate BOX FILE STATUS NAME: print a file of TAP in the folder of a guest as a subtest, and the
-# number of reports on the console. A result follows, which is ok if the exit status of the guest is
-# 0 and all planned tests have passed. KUnit prints no plan of its suites.
+# evaluate BOX FILE STATUS NAME: print a file of TAP in the directory of a guest as a subtest, and
+# the number of reports on the console. A result follows, which is ok if the exit status of the
+# guest is 0 and all planned tests have passed. KUnit prints no plan of its suites.
 evaluate() {
 	local box=$1 file=$1/$2 bad=$3 planned passed
 
@@ -65,7 +65,7 @@ evaluate() {
 	return "$bad"
 }
 
-# kernel_dir NAME: print the folder in which setup unpacked a kernel
+# kernel_dir NAME: print the directory in which setup unpacked a kernel
 kernel_dir() { readlink -f "$CACHE/kernels/$1"; }
 
 # kernel_release NAME: print its release
@@ -104,11 +104,11 @@ builder() {
 	esac
 }
 
-# output_of NAME: print the folder in which all checkouts build for a kernel, so that a new checkout
-# compiles nothing again; with KDAPL_GCOV, the one for gcov. Callers lock it.
+# output_of NAME: print the directory in which all checkouts build for a kernel, so that a new
+# checkout compiles nothing again; with KDAPL_GCOV, the one for gcov. Callers lock it.
 output_of() { echo "$CACHE/build/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
 
-# modules_of NAME: print the folder of this checkout with its modules, and kdapl-loop
+# modules_of NAME: print the directory of this checkout with its modules, and kdapl-loop
 modules_of() { echo "$BUILD/modules/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
 
 # typedefs: print the types of include/dat for checkpatch. Longer names come first, because

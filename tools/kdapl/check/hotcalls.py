@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check that posts, completions and events neither sleep nor allocate.
 
-  tools/kdapl/check/hotcalls.py FOLDER
+  tools/kdapl/check/hotcalls.py DIRECTORY
 
-FOLDER has the objects of drivers/infiniband/ulp/kdapl, built for Debian's 6.12; check/build-modules
-calls this for that kernel only, because the symbols differ a little between kernels. All
-functions of the objects in ANY_CONTEXT of fastpath.py are checked, because they run in
+DIRECTORY has the objects of drivers/infiniband/ulp/kdapl, built for Debian's 6.12;
+check/build-modules calls this for that kernel only, because the symbols differ a little between
+kernels. All functions of the objects in ANY_CONTEXT of fastpath.py are checked, because they run in
 any context. Other objects of the module also contain functions of set-up and teardown,
 which may sleep, so only the functions that are reached by calls are checked there (the
 marker of a drain, the poll of a solicited CQ, the mark of all queued events, the counters
@@ -31,7 +31,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-import fastpath  # noqa: E402 (in this folder)
+import fastpath  # noqa: E402 (in this directory)
 
 # Tracepoints call functions of the kernel: see __SCT__ below
 TRACE = "base/trace"
@@ -151,7 +151,7 @@ class Object:
     """An object file: its functions, the symbols that each uses, and its indirect calls."""
 
     def __init__(self, path, name):
-        self.name = name                    # folder/file
+        self.name = name                    # directory/file
         self.uses = defaultdict(set)        # function: symbols
         self.indirect = Counter()           # function: sites
         self.starts = defaultdict(list)     # section: (address, function)

@@ -400,6 +400,6 @@ def plan(targets):
 
 
 def cache_dir():
-    """The folder outside the repository that setup fills."""
+    """The directory outside the repository that setup fills."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("KDAPL_CACHE") or Path(base) / "kdapl")

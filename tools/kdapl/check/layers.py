@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check the architecture of a module: calls and includes go in one direction.
 
-  tools/kdapl/check/layers.py FOLDER
+  tools/kdapl/check/layers.py DIRECTORY
 
-FOLDER contains the sources and objects of drivers/infiniband/ulp/kdapl or drivers/block/datblk.
+DIRECTORY contains the sources and objects of drivers/infiniband/ulp/kdapl or drivers/block/datblk.
 LAYERS assigns its directories to layers; kdapl-architecture.rst explains those of kdapl.
 
   1. An object may use symbols of its own directory, and of the directories of lower layers.
@@ -29,7 +29,7 @@ TESTS = "tests"
 # Public in addition to NAME/NAME.h: the macros of tracepoints need a header of their own, and
 # memory/ also posts requests
 ALSO_PUBLIC = ("base/trace.h", "protocol/trace.h", "post/unsignalled.h")
-# The files outside the folders; the compiler includes the headers
+# The files outside the directories; the compiler includes the headers
 OUTSIDE = re.compile(r"\w+_compat\.h|\w+\.mod\.c")
 INCLUDE = re.compile(r'^#include (["<])([^">]+)[">]', re.M)
 
@@ -46,7 +46,7 @@ def symbols(obj):
 
 
 def call_graph(folder):
-    """file: {file that it calls: symbols}, for folder/file without suffix."""
+    """file: {file that it calls: symbols}, for directory/file without suffix."""
     objects = {f"{path.parent.name}/{path.stem}": symbols(path)
                for path in sorted(folder.glob("*/*.o")) if path.parent.name != TESTS}
     home = {symbol: name for name, (defined, _) in objects.items() for symbol in defined}
@@ -59,20 +59,20 @@ def call_graph(folder):
 
 
 def levels(folder):
-    """{folder: index of its layer}, for the folders of a module."""
+    """{directory: index of its layer}, for the directories of a module."""
     return {name: index for index, layer in enumerate(LAYERS[folder.name])
             for name in layer.split()}
 
 
 def goes_down(level, name, other):
-    """Is the folder of a file below that of another one, or the same?"""
+    """Is the directory of a file below that of another one, or the same?"""
     own, other = name.partition("/")[0], other.partition("/")[0]
     return own == other or level[other] < level[own]
 
 
 def check_folders(level, graph, sources):
     """Files outside the layers, and calls that go up."""
-    bad = [f"{name}: its folder is not a layer" for name in sources
+    bad = [f"{name}: its directory is not a layer" for name in sources
            if name.partition("/")[0] not in level]
     return bad + [f"{name} calls up: {', '.join(used)} of {called}"
                   for name, calls in graph.items() for called, used in calls.items()
@@ -80,7 +80,7 @@ def check_folders(level, graph, sources):
 
 
 def check_includes(level, sources):
-    """Includes of headers that the folder of a source may not see."""
+    """Includes of headers that the directory of a source may not see."""
     bad = []
     for name, text in sources.items():
         own = name.partition("/")[0]

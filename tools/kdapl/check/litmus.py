@@ -26,7 +26,7 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-import jobs  # noqa: E402 (in this folder)
+import jobs  # noqa: E402 (in this directory)
 
 TOP = Path(__file__).resolve().parents[3]
 TESTS = TOP / "tests/formal/litmus"

@@ -28,7 +28,7 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-import jobs  # noqa: E402 (in this folder)
+import jobs  # noqa: E402 (in this directory)
 import tap  # noqa: E402
 from store import Store, order, table  # noqa: E402
 
@@ -281,7 +281,7 @@ def main():
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            sys.exit("another make check or demo is running in this folder")
+            sys.exit("another make check or demo is running in this directory")
         try:
             if opts.targets[0] in COMMANDS:
                 return run_command(opts.targets[0])

@@ -66,7 +66,7 @@ class Store:
         return sorted(set(chosen))
 
     def kernel(self, name):
-        """The folder and the version of a kernel that setup has prepared."""
+        """The directory and the version of a kernel that setup has prepared."""
         path = self.cache / "kernels" / name / "complete"
         if not name or not path.exists():
             return ""

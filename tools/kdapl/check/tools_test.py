@@ -25,7 +25,7 @@ TOP = HERE.parents[2]
 sys.path.append(str(HERE.parent / "mutate"))
 
 from breakages import read_table  # noqa: E402 (in mutate)
-import contract  # noqa: E402 (in this folder)
+import contract  # noqa: E402 (in this directory)
 import fastpath  # noqa: E402
 import jobs  # noqa: E402
 from mutate_test import Breakages, Trials  # noqa: E402, F401
@@ -37,7 +37,7 @@ import trends  # noqa: E402
 
 
 def script(path):
-    """Import a Python script of another folder."""
+    """Import a Python script of another directory."""
     spec = importlib.util.spec_from_file_location(path.parent.name + path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -48,7 +48,7 @@ vm = script(HERE.parent / "lab/run_in_vm.py")
 
 
 class Case(unittest.TestCase):
-    """A test with a folder of its own."""
+    """A test with a directory of its own."""
     maxDiff = None
 
     def setUp(self):
@@ -57,7 +57,7 @@ class Case(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def write(self, name, text):
-        """Write a file below the folder, which can be executed."""
+        """Write a file below the directory, which can be executed."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The kernels that setup fetches from Debian, and those that it builds. Sourced by setup, which
-# holds its lock meanwhile, except while it compiles a kernel. Each kernel is a folder kernels/NAME
-# of the cache. Its file "complete" has the version of the Debian package, and is written last.
+# holds its lock meanwhile, except while it compiles a kernel. Each kernel is a directory
+# kernels/NAME of the cache. Its file "complete" has the version of the Debian package, and is
+# written last.
 
 # The release with the newest kernel
 NEWEST_SUITE=trixie-backports
@@ -50,7 +51,7 @@ field() {
 		sed -n "s/^$3: //p" | head -n 1
 }
 
-# fetch_debs RELEASE FOLDER PACKAGE=VERSION...: download and unpack packages
+# fetch_debs RELEASE DIRECTORY PACKAGE=VERSION...: download and unpack packages
 fetch_debs() {
 	local release=$1 to=$2 deb
 
@@ -80,8 +81,8 @@ stock_packages() {
 	done | sort -u
 }
 
-# stock_arrange FOLDER REL: let the unpacked packages look alike, and let them find each other in
-# this folder
+# stock_arrange DIRECTORY REL: let the unpacked packages look alike, and let them find each other in
+# this directory
 stock_arrange() {
 	local dir=$1 rel=$2 lib name common
 

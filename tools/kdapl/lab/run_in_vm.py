@@ -5,10 +5,10 @@
   tools/kdapl/lab/run_in_vm.py [options] KERNEL [--] COMMAND...
 
 KERNEL is a kernel that tools/kdapl/lab/setup has prepared: stock-6.12, own-6.12, ...
-COMMAND runs as root in the folder given by --dir, which the guest shares
+COMMAND runs as root in the directory given by --dir, which the guest shares
 read-write with the host. All other files of the host are visible read-only,
 with an overlay; a guest of another architecture (own-6.12-arm64) has another root
-file system, and the folder is /run/kdapl there. own-6.12-uml is a process of this machine (User
+file system, and the directory is /run/kdapl there. own-6.12-uml is a process of this machine (User
 Mode Linux) with one CPU and no network; options of QEMU have no effect on it. The exit status is
 that of COMMAND, or
    97  the kernel printed a report (WARNING, BUG, hung task, ...)
@@ -37,7 +37,7 @@ from pathlib import Path
 
 REPORT, DIED, TIMEOUT = 97, 98, 124
 # Seconds until COMMAND starts, 5 to 60 in practice. Under TCG, a guest was seen that lost the timer
-# interrupt of a CPU when the kernel changed the clock source: it waited for ever, 2 s after power-on
+# interrupt of a CPU when the kernel changed the clock source: it waited forever, 2 s after power-on
 BOOT_LIMIT = 240
 
 # Reports of the kernel about itself
@@ -154,7 +154,7 @@ HOG_US = 1000000
 # sanitizers keep normal grace periods, which find more bugs, unless --short-grace is given:
 # they take a third of the ledger's time there.
 SHORT_GRACE = "rcupdate.rcu_expedited=1"
-# Folder of --dir in a guest of another architecture, which does not see the host's files
+# Directory of --dir in a guest of another architecture, which does not see the host's files
 FOREIGN_DIR = Path("/run/kdapl")
 # The first process of User Mode Linux. /dev/tty1 is stderr of the kernel's process.
 UML_INIT = """#!/bin/bash
@@ -198,7 +198,7 @@ def replaces():
 
 
 def cache_dir():
-    """The folder outside the repository that setup fills."""
+    """The directory outside the repository that setup fills."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("KDAPL_CACHE") or Path(base) / "kdapl")
 
@@ -222,12 +222,12 @@ def is_uml(name):
 
 
 def guest_dir(opts):
-    """The guest's name of the folder given by --dir."""
+    """The guest's name of the directory given by --dir."""
     return FOREIGN_DIR if is_foreign(opts.kernel) else opts.dir
 
 
 def root_args(opts):
-    """Options of virtme-ng for the guest's root file system and its shared folder."""
+    """Options of virtme-ng for the guest's root file system and its shared directory."""
     if is_foreign(opts.kernel):
         return ["--arch", "arm64", "--root", str(cache_dir() / "arm64-root"),
                 "--rwdir", f"{FOREIGN_DIR}={opts.dir}"]
@@ -284,7 +284,7 @@ def tsc_args(image, khz):
     """Kernel arguments with the rate of the guest's time stamp counter, and with that of its
     udelay(). Otherwise the kernel measures both during its boot, and on a busy host the results
     may be wrong. 178 MHz instead of 2,596 was seen, so all clocks of the guest were 15 times too
-    fast, and all time-outs too short. On the second CPU of a guest, udelay() was seen to end
+    fast, and all timeouts too short. On the second CPU of a guest, udelay() was seen to end
     after a 2,000th of its time."""
     rate = re.search(r"^CONFIG_HZ=(\d+)$", config_of(image), re.M)
     if not khz:

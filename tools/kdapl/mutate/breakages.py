@@ -16,7 +16,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[3]
 TABLE = "tests/mutations"
-# All breakages are in this folder, so that only kdapl.ko must be built for each
+# All breakages are in this directory, so that only kdapl.ko must be built for each
 MODULE = "drivers/infiniband/ulp/kdapl"
 
 

@@ -27,7 +27,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from breakages import TOP, Mutation, Refused, choose, read_table, since  # noqa: E402
-import trials  # noqa: E402 (in this folder)
+import trials  # noqa: E402 (in this directory)
 from trials import CAUGHT, ERROR, SURVIVED, UNDECIDED  # noqa: E402
 
 BATCH, JOBS = 8, 2      # modules that one KUnit guest tries in turn, guests at a time

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Trials of breakages, for mutate.py: build the broken module, run KUnit and the loopback on it.
 
-All work is done in a folder of the cache: tree/ is a copy to which breakages are applied, built/
-the unbroken copy with its objects, and modules/ the folder of the guests.
+All work is done in a directory of the cache: tree/ is a copy to which breakages are applied, built/
+the unbroken copy with its objects, and modules/ the directory of the guests.
 """
 
 import contextlib
