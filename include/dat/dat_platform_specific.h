@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Scalars, names, addresses and tunables of the DAT API, as defined for this kernel. There is
- * no code here. Included by the other headers of this folder; a Consumer includes kdat.h and
+ * no code here. Included by the other headers of this directory; a Consumer includes kdat.h and
  * nothing else.
  */
 #ifndef _DAT_PLATFORM_SPECIFIC_H_

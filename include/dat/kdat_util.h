@@ -22,7 +22,7 @@
  * @rmr_context: key for the peer, see kdat_remote(); only valid if the region has a
  *               remote privilege
  *
- * The Consumer owns the structure and the buffer, and serialises access to both. The
+ * The Consumer owns the structure and the buffer, and serializes access to both. The
  * buffer must stay allocated until kdat_unregister() has returned. Source: kDAPL's choice.
  */
 struct kdat_region {

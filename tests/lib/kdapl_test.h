@@ -167,7 +167,7 @@ extern char *test_ia_name;
 
 /* ---- test_fixture.c: an IA and the objects most tests need --------------------- */
 
-/* The test serialises access. Handles are DAT_HANDLE_NULL if they do not exist */
+/* The test serializes access. Handles are DAT_HANDLE_NULL if they do not exist */
 struct test_fixture {
 	DAT_IA_HANDLE ia;
 	DAT_PZ_HANDLE pz;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Included by the Makefile of each test module. Kbuild cannot share an object between
-# modules, so each module compiles the sources of this folder that it names.
+# modules, so each module compiles the sources of this directory that it names.
 
 testlib := $(dir $(lastword $(MAKEFILE_LIST)))
 

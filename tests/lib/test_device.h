@@ -2,7 +2,7 @@
 /*
  * Finds an RDMA device by its name. Newer kernels than 6.12 export no function for that, so
  * a client of the RDMA core does it, on all kernels. Process context. The code is in a
- * header, because one folder builds several modules that use it.
+ * header, because one directory builds several modules that use it.
  */
 #ifndef _KDAPL_TEST_DEVICE_H_
 #define _KDAPL_TEST_DEVICE_H_

@@ -3,7 +3,7 @@
  * The fixture of most tests: an IA with a zone, EVDs with upcalls disabled, one registered
  * buffer, and a service point. The test creates EPs on it and connects them in pairs.
  *
- * Process context. The test owns the fixture and serialises these calls.
+ * Process context. The test owns the fixture and serializes these calls.
  */
 #include <linux/string.h>
 #include "kdapl_test.h"

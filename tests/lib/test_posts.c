@@ -28,7 +28,7 @@ static bool is_pending(const struct test_posts *q, u32 number)
 }
 
 /**
- * test_posts_make - initialise the accounting of a queue
+ * test_posts_make - initialize the accounting of a queue
  * @q:     overwritten
  * @tag:   upper half of each cookie
  * @slots: maximum number of pending posts

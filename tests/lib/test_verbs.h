@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The plain-verbs peer: a queue pair with its CQ, connected without the connection manager.
- * Process context. The functions are inline, because one folder builds two modules that use
+ * Process context. The functions are inline, because one directory builds two modules that use
  * them.
  */
 #ifndef _KDAPL_TEST_VERBS_H_

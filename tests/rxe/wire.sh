@@ -17,7 +17,7 @@
 #
 #   wire.sh
 #
-# tools/kdapl/check/run-two-guests runs it, as root, in a folder with kdapl_wire.ko, in a
+# tools/kdapl/check/run-two-guests runs it, as root, in a directory with kdapl_wire.ko, in a
 # guest whose QEMU removes a packet 4 seconds after it was sent. It prints TAP.
 # Whether the kernel has a fault is a note (tap_known in lib.sh), not a result.
 

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034 # variables for the selftests
 #
 # Common functions of the selftests; sourced. Selftests run as root in a guest, in a
-# folder with kdapl.ko, kdapl_loop.ko, kdapl-loop and the selftests (KDAPL_DIR).
+# directory with kdapl.ko, kdapl_loop.ko, kdapl-loop and the selftests (KDAPL_DIR).
 #
 # A selftest prints TAP: tap_plan N first, then N results. A trap on EXIT unloads the
 # modules that it loaded.
@@ -310,7 +310,7 @@ sanitizer_results() {
 	fi
 }
 
-# gcov_save: copy the counts of kdapl.ko to the folder gcov. The kernel keeps them after the
+# gcov_save: copy the counts of kdapl.ko to the directory gcov. The kernel keeps them after the
 # module is unloaded. cp would copy nothing, because the files have size 0.
 gcov_save() {
 	local file
@@ -504,7 +504,7 @@ bpftrace_headers() {
 }
 
 # other_cpus 0|1: take all CPUs but the first offline, or online. Called around whatever patches the
-# kernel's code, such as enabling tracepoints: under TCG (QEMU 7.2) a second CPU can spin for ever,
+# kernel's code, such as enabling tracepoints: under TCG (QEMU 7.2) a second CPU can spin forever,
 # with interrupts off, at the breakpoint of the code patching. This was seen once, in __schedule()
 # on 6.1.
 other_cpus() {

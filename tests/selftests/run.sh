@@ -6,8 +6,8 @@
 #   tests/selftests/run.sh [--short] [NAME...]
 #
 # Without names, it runs all selftests that this kernel supports. With --short, it runs those with
-# the line "# tier: short", in their short form (KDAPL_SHORT=1). A name with a folder, such as
-# rxe/qp1_error, is a script of a folder beside this one, and runs only if it is named. The line
+# the line "# tier: short", in their short form (KDAPL_SHORT=1). A name with a directory, such as
+# rxe/qp1_error, is a script of a directory beside this one, and runs only if it is named. The line
 # "# covers:" of a selftest says what it tests that KUnit and the loopback cannot.
 #
 # A selftest that hangs is killed after SELFTEST_TIME seconds (default 1200), multiplied by

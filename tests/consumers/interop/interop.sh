@@ -3,7 +3,7 @@
 #
 # kDAPL with user-space uDAPL as the peer: Debian's dapltest (packages dapl2-utils and
 # libdapl2, provider over rdma_cm) and kdapl_interop.ko, in both directions. Runs as root in
-# a guest, in a folder with the modules and lib.sh of the selftests. Each result depends on
+# a guest, in a directory with the modules and lib.sh of the selftests. Each result depends on
 # both ends: the output and exit status of dapltest, and the exact counts of the kernel.
 #
 # An operation is INITIATOR:TYPE:SIZE:SEGMENTS[:f]; INITIATOR is c (client) or s (server).

@@ -3,7 +3,7 @@
  * kdapl_interop: a Consumer of kDAPL that is a peer of dapltest, the test program of
  * user-space uDAPL.
  *
- * debugfs, folder kdapl_interop: a line written to "server" (args.c) starts a
+ * debugfs, directory kdapl_interop: a line written to "server" (args.c) starts a
  * server, which the quit command of a client ends. A line written to "client"
  * requests a test from another server; the write returns when the test has ended.
  * "report" contains counters and failures; writing to it resets them.

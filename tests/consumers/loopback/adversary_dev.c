@@ -25,7 +25,7 @@ struct sightings {
 	/* rounds in which a packet was copied after the invalidation */
 	u32 writes;
 	u32 reads;			/* the same for the data of a read */
-	/* reads refused half-way whose requester did not recognise the refusal */
+	/* reads refused half-way whose requester did not recognize the refusal */
 	u32 naks;
 };
 
@@ -322,7 +322,7 @@ static bool whole_once_more(struct vpeer_req *r)
 
 /*
  * Reads of several packets in loops, until the registration ends. A refusal in the middle
- * of a read is reported, or the device does not recognise it: then it reports success, or
+ * of a read is reported, or the device does not recognize it: then it reports success, or
  * retries until its retry count is exceeded. A packet admitted before the invalidation
  * may also be filled after it, with the memory contents of that time.
  */

@@ -401,7 +401,7 @@ static void wait_stopped(struct adv *f)
 
 /*
  * The device has stopped the loops, and one of them reports the reason. A refusal in the
- * middle of a read may not be reported, because the requester may not recognise it (rxe
+ * middle of a read may not be reported, because the requester may not recognize it (rxe
  * of 6.1).
  */
 static void expect_stopped(struct adv *f, const char *what, bool reads)

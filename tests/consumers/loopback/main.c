@@ -3,7 +3,7 @@
  * kdapl_loop: the loopback test of kDAPL, a Consumer that drives both ends of each
  * connection.
  *
- * debugfs, folder kdapl_loop: writing a command line to "run" (test_list.c) starts a run,
+ * debugfs, directory kdapl_loop: writing a command line to "run" (test_list.c) starts a run,
  * writing anything to "abort" stops it; "status" and "results" (report.c) can be read at
  * any time. The tool kdapl-loop uses these files. There is one run at a time. A work item
  * executes the cases; unloading the module ends the run.

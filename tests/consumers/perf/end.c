@@ -69,7 +69,7 @@ int perf_end_open(struct perf_end *e, struct perf_run *run)
 	return 0;
 }
 
-/* Initialise a link without objects */
+/* Initialize a link without objects */
 void perf_link_init(struct perf_end *e, struct perf_link *l, enum perf_side side, u32 index)
 {
 	l->end = e;

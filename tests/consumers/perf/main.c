@@ -2,7 +2,7 @@
 /*
  * kdapl_perf: measures kDAPL, and plain verbs in between.
  *
- * debugfs, folder kdapl_perf: a line written to "command" (args.c) starts a run, "status" and
+ * debugfs, directory kdapl_perf: a line written to "command" (args.c) starts a run, "status" and
  * "results" (report.c) can be read at any time:
  *
  *	client [NAME=VALUE]...	measure; without an address, with a server in this kernel

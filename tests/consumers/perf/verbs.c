@@ -14,7 +14,7 @@
 #include "perf.h"
 
 #define READS		16
-#define RETRY		6	/* rxe retries for ever with 7 */
+#define RETRY		6	/* rxe retries forever with 7 */
 #define RNR_RETRY	7	/* without limit, as kDAPL does */
 #define RNR_TIMER	12	/* 0.64 ms, as kDAPL's */
 #define ACCESS		(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)

@@ -3,7 +3,7 @@
  * kdapl_traffic: messages on several IAs at once, while a script changes the system: the MTU,
  * the CPUs, the free memory, other Consumers. Also many objects on one IA.
  *
- * debugfs, folder kdapl_traffic. A command that is written to "command" fails with EIO if a
+ * debugfs, directory kdapl_traffic. A command that is written to "command" fails with EIO if a
  * call or a check fails, and "log" contains the reason:
  *
  *   start IA		begin a stream (stream.c); it gets the lowest free number

@@ -13,7 +13,7 @@
 #include "bench.h"
 #include "test_verbs.h"
 
-#define RETRY	6	/* rxe retries for ever with 7 */
+#define RETRY	6	/* rxe retries forever with 7 */
 #define RNR_TIMER	12
 
 struct plain_verbs {

@@ -160,7 +160,7 @@ struct hca_swqe {
 	struct ib_sge sge[];		/* then the inline data */
 };
 
-/* A ring; indexes grow for ever */
+/* A ring; indexes grow forever */
 struct hca_ring {
 	void *mem;
 	u32 size;			/* entries */

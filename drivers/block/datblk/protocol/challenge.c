@@ -2,7 +2,7 @@
 /*
  * The challenges of a server that wait for a proof. Their number is fixed, so logins without a key
  * cost no memory: a new challenge replaces the oldest one. No function sleeps; the server
- * serialises them.
+ * serializes them.
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
@@ -61,7 +61,7 @@ static struct datblk_waiting *datblk_challenge_place(struct datblk_challenges *a
  * @login:     its login
  * @challenge: receives the private data of the reject
  *
- * Context: any; the caller serialises calls.
+ * Context: any; the caller serializes calls.
  */
 void datblk_challenge_make(struct datblk_challenges *all, const struct in6_addr *peer,
 			   const struct datblk_wire_login *login,
@@ -95,7 +95,7 @@ EXPORT_SYMBOL_GPL(datblk_challenge_make);
  *
  * The challenge is forgotten, so that a proof can be used once.
  *
- * Context: any; the caller serialises calls.
+ * Context: any; the caller serializes calls.
  * Return: false if there is no such challenge for @peer, or not any more.
  */
 bool datblk_challenge_take(struct datblk_challenges *all, const struct in6_addr *peer,

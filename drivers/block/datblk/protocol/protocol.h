@@ -155,7 +155,7 @@ bool datblk_check_server(struct crypto_shash *key, const struct datblk_transcrip
 #define DATBLK_CHALLENGES_HOST	64	/* of one address */
 #define DATBLK_CHALLENGE_TIME	(30 * HZ)
 
-/* The challenges of a server, for one proof each. Its owner serialises calls */
+/* The challenges of a server, for one proof each. Its owner serializes calls */
 struct datblk_challenges {
 	struct datblk_waiting {
 		struct datblk_wire_login login;
@@ -214,7 +214,7 @@ bool datblk_writes_session(struct datblk_writes *writes, u64 instance);
 void datblk_writes_opened(struct datblk_writes *writes);
 
 /*
- * Buffers of one size, each page-aligned and registered by itself. Their owner serialises
+ * Buffers of one size, each page-aligned and registered by itself. Their owner serializes
  * calls; a connection allocates them before its first post and frees them after its last.
  */
 struct datblk_buffers {

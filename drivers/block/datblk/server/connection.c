@@ -311,7 +311,7 @@ static void datblk_conn_first_command_timeout(struct work_struct *work)
 }
 
 /**
- * datblk_conn_admit - initialise a connection, and put it on the lists
+ * datblk_conn_admit - initialize a connection, and put it on the lists
  * @conn:   memory of zeroes for it
  * @port:   the port at which the client has asked
  * @export: the device that it has asked for, in state ON

@@ -5,7 +5,7 @@
 #
 #   crash.sh server|client
 #
-# tools/kdapl/check/run-two-guests runs it, as root, in a folder with the modules, and kills and
+# tools/kdapl/check/run-two-guests runs it, as root, in a directory with the modules, and kills and
 # restarts the server BLK_CRASHES times, when the client asks for it. Afterwards the wire loses
 # large packets. The client prints TAP.
 

@@ -237,7 +237,7 @@ static void overrun(void)
 	expect_end(peer, "that uses tags twice");
 }
 
-/* Its adapter asks for the repetition of each answer, and would do so for ever */
+/* Its adapter asks for the repetition of each answer, and would do so forever */
 static void deaf(void)
 {
 	struct hostile_peer *peer = meet(true, false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Messages of the hostile peers: correct ones, and what spoils them. Any context; the caller
- * serialises the use of a connection's random numbers.
+ * serializes the use of a connection's random numbers.
  */
 #include "hostile.h"
 

@@ -118,7 +118,7 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 		answer_again(peer, cmds);
 	if (cmds[count - 1].op != DATBLK_OP_PING)
 		return;
-	/* After the first one: it waits for an answer that was spoiled, and would wait for ever */
+	/* After the first one: it waits for an answer that was spoiled, and would wait forever */
 	if (peer->greeted)
 		hostile_peer_over(peer);
 	peer->greeted = true;

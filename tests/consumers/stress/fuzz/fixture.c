@@ -171,7 +171,7 @@ void fixture_reject(void)
 	} while (cr);
 }
 
-/* Not more calls by upcalls than by threads, or upcalls would cause each other for ever */
+/* Not more calls by upcalls than by threads, or upcalls would cause each other forever */
 void fuzz_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct fuzz *f;

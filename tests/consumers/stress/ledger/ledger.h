@@ -42,7 +42,7 @@ enum kind { K_SEND, K_WRITE, K_READ, K_RECV, K_SRQ, KINDS };
 struct entry {
 	struct test_post t;
 	enum kind kind;
-	bool lost;			/* SRQ: the device keeps it for ever */
+	bool lost;			/* SRQ: the device keeps it forever */
 	u32 length;			/* of a request; that of a receive is not used */
 	u8 *at;				/* its buffer */
 };

@@ -8,7 +8,7 @@
 #
 #   two-guests.sh server|client
 #
-# tools/kdapl/check/run-two-guests runs it, as root, in a folder with the modules.
+# tools/kdapl/check/run-two-guests runs it, as root, in a directory with the modules.
 # It prints TAP. After the last line of the server, check/run-two-guests kills its guest. The guests
 # do not share a file: the client connects until the server accepts.
 # TWO_GUESTS_POSTS is the number of posts, LEDGER_SEED selects them.

@@ -52,7 +52,7 @@ static DAT_RETURN kdapl_cm_address4(struct net *net, __be32 ip, struct sockaddr_
 }
 
 /*
- * Checks and normalises a Consumer's address. Returns DAT_SUCCESS, or DAT_INVALID_ADDRESS with the
+ * Checks and normalizes a Consumer's address. Returns DAT_SUCCESS, or DAT_INVALID_ADDRESS with the
  * subtype UNSUPPORTED (multicast, broadcast or unspecified) or MALFORMED (neither IPv4 nor IPv6).
  * Any context.
  *

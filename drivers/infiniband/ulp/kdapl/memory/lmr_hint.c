@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Calls about memory that change nothing: the preferred length and alignment of a
- * registration, and the two calls that synchronise memory with the device.
+ * registration, and the two calls that synchronize memory with the device.
  *
  * Called by Consumers, in any context. The latter two do nothing, because memory that would
  * need them is not registered at all (lmr.c). They check their arguments, so that a mistake
@@ -121,7 +121,7 @@ static DAT_RETURN kdapl_sync_check(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLE
 }
 
 /**
- * dat_lmr_sync_rdma_read - synchronise memory before an RDMA read of the peer
+ * dat_lmr_sync_rdma_read - synchronize memory before an RDMA read of the peer
  * @ia_handle:      open IA
  * @local_segments: memory that was written here and that the peer will read
  * @num_segments:   number of triplets in @local_segments
@@ -145,7 +145,7 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET
 EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_read);
 
 /**
- * dat_lmr_sync_rdma_write - synchronise memory after an RDMA write of the peer
+ * dat_lmr_sync_rdma_write - synchronize memory after an RDMA write of the peer
  * @ia_handle:      open IA
  * @local_segments: memory that the peer has written and that will be read here
  * @num_segments:   number of triplets in @local_segments

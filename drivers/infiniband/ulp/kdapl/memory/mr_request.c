@@ -8,7 +8,7 @@
  * one that may precede it. The send queue has two entries for them.
  *
  * Such a request is signalled even if its completion is suppressed, because otherwise
- * its MR would stay busy for ever; the event of a success is then dropped.
+ * its MR would stay busy forever; the event of a success is then dropped.
  */
 #include "post/unsignalled.h"
 #include "internal.h"

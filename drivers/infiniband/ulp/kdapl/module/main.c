@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module entry and exit: initialises the parts of the module in order, and undoes that
+ * Module entry and exit: initializes the parts of the module in order, and undoes that
  * in reverse order. Process context.
  */
 #include <linux/module.h>

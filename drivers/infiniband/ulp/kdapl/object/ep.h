@@ -344,7 +344,7 @@ struct kdapl_ep_drain {
  *          were not flushed), @connected_at (jiffies of the last ESTABLISHED), and what the parts
  *          say
  * @state:  DAT_EP_STATE; written under @lock
- * @mutex:  serialises connect, accept, RSPs, modify, reset, free, the connection work, keepalive,
+ * @mutex:  serializes connect, accept, RSPs, modify, reset, free, the connection work, keepalive,
  *          and device removal
  * @dying:  dat_ep_free() or dat_ia_close() has begun to free the EP; written under @mutex
  * @orphaned: kdapl_eps_teardown() has begun, and nothing else changes the state any more; under

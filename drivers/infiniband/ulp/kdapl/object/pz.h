@@ -14,7 +14,7 @@
  * @obj:   header; obj.users counts LMRs, EPs, SRQs, RMRs
  * @pd:    the PD; NULL if the PZ is orphaned
  * @zone:  number that no other PZ has, 1 .. 2^24-1
- * @mutex: serialises the service QP
+ * @mutex: serializes the service QP
  * @qp:    RC QP connected to itself, created for the first registration; under @mutex
  * @cq:    its CQ, polled by the thread that waits; under @mutex
  * @cq_event: wakes this thread

@@ -73,7 +73,7 @@ struct kdapl_listener {
  *         present; under @mutex
  * @stale: the CM has reported a new hardware address of the net device; cleared
  *         under @mutex
- * @mutex: serialises listening again and stopping. Taken alone, and held across calls of
+ * @mutex: serializes listening again and stopping. Taken alone, and held across calls of
  *         rdma_cm
  * @work:  listens again if the address leads to another device or port than @id, or if @id is
  *         NULL; or updates @listeners

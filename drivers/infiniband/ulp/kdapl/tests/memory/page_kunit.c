@@ -4,7 +4,7 @@
  *
  * Both registration calls get reserved pages that are memory, reserved pages that
  * are not, and read-only pages. On a real struct device the suite also tests whether
- * bounced pages are recognised. Runs in a KUnit thread.
+ * bounced pages are recognized. Runs in a KUnit thread.
  */
 #include <linux/dma-direct.h>
 #include <linux/dma-mapping.h>
