@@ -94,7 +94,8 @@ setup:
 # The packages come first, because check/run_jobs.py needs Python.
 # LIMIT=MINUTES: end the run after that time. FRESH=1: discard the verdicts of these jobs.
 CHECKS := check check-quick check-ci check-all check-kasan check-debug check-races check-arm64 \
-	check-blk check-contexts check-hca check-kernels check-packages check-rxe coverage
+	check-blk check-contexts check-hca check-kernels check-packages check-rxe coverage \
+	bench-blk
 $(CHECKS) demo bench perf soak:
 	@tools/kdapl/lab/setup packages
 	@FRESH=$(FRESH) $(CHECK)/run_jobs.py $(if $(LIMIT),--limit $(LIMIT)) $@
@@ -162,6 +163,8 @@ help:
 	@echo "make mutate        mutation tests; takes hours, and continues where it was stopped;"
 	@echo "                   SINCE=COMMIT: only for functions that have changed since"
 	@echo "make bench         count the instructions of each path, print a table"
+	@echo "make bench-blk     compare the instructions of an I/O over datblk with nvme-rdma, write"
+	@echo "                   build/blk.json and build/blk.svg; part of make check-all"
 	@echo "make perf          measure kDAPL and plain verbs in a VM, write build/perf.txt and"
 	@echo "                   build/perf.svg (4 minutes)"
 	@echo "make docs          HTML pages and section 9 manual pages, in build/docs"

@@ -314,6 +314,13 @@ def blk(debug="own-6.12-debug"):
     return jobs
 
 
+def bench_blk(kernel="stock-6.12"):
+    return [build(kernel), Job(
+        "bench-blk", ["tools/kdapl/bench/blk.py"], "instructions of an I/O, compared with nvme-rdma",
+        (f"build-{kernel}", "setup-plot"), ("kdapl", "guest", "datblk", "bench"), kernel,
+        minutes=90)]
+
+
 def rxe():
     """Reproducers of faults of Soft-RoCE and the connection manager, without kdapl.ko."""
     jobs = []
@@ -372,6 +379,7 @@ def mutate(kernel="own-6.12"):
 TARGETS = {
     "check": check, "check-ci": ci, "check-quick": quick, "check-kasan": kasan,
     "check-debug": debugs, "check-races": races, "check-arm64": arm64, "check-blk": blk,
+    "bench-blk": bench_blk,
     "check-contexts": contexts, "check-hca": hca, "check-kernels": kernels,
     "check-packages": packages, "check-rxe": rxe, "coverage": coverage, "soak": soak,
     "mutate": mutate,
