@@ -13,7 +13,7 @@ after its I/O does not count. Nothing else is subtracted. Documentation/block/da
 the set-up.
 
 Prints the results as TAP, and writes build/blk.json and build/blk.svg. The modules must have been
-built (tools/kdapl/check/build stock-6.12).
+built (tools/kdapl/check/build-modules stock-6.12).
 """
 
 import argparse
