@@ -525,7 +525,7 @@ static bool kdapl_cm_path_lost(const struct kdapl_ep *ep)
 	if (!ep->conn.cm_id)
 		return false;
 	/* The watcher checks the address of the IA itself */
-	if (ep->conn.elsewhere && kdapl_addr_id_lost(ep->conn.cm_id))
+	if (ep->conn.other_addr && kdapl_addr_id_lost(ep->conn.cm_id))
 		return true;
 	if (kdapl_cm_pending(READ_ONCE(ep->state)))
 		return kdapl_addr_unbound(ep->conn.cm_id);

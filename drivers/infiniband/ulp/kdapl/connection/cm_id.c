@@ -91,8 +91,8 @@ void kdapl_cm_set_local(struct kdapl_ep *ep, const struct sockaddr_storage *loca
 	const struct kdapl_ia *ia = ep->obj.ia;
 
 	lockdep_assert_held(&ep->lock);
-	ep->conn.elsewhere = !kdapl_addr_equal(local, &ia->addr);
-	memcpy(&ep->conn.local, ep->conn.elsewhere ? local : &ia->addr, sizeof(ep->conn.local));
+	ep->conn.other_addr = !kdapl_addr_equal(local, &ia->addr);
+	memcpy(&ep->conn.local, ep->conn.other_addr ? local : &ia->addr, sizeof(ep->conn.local));
 }
 
 /*
@@ -177,7 +177,7 @@ static bool kdapl_ep_unfit(const struct kdapl_ep *ep, struct ib_device *ibdev)
 
 	if (test_bit(0, &ia->fatal))
 		return true;
-	return (READ_ONCE(ia->addr_lost) || ep->conn.elsewhere) &&
+	return (READ_ONCE(ia->addr_lost) || ep->conn.other_addr) &&
 	       !kdapl_addr_on_port(ibdev, ia->port,
 				   (const struct sockaddr_storage *)&ep->conn.local, ia->net);
 }

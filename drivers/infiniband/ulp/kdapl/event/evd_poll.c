@@ -10,7 +10,7 @@
 #include <linux/export.h>
 #include "evd_queue.h"
 
-/* Bottom halves are off during a poll */
+/* Limits how long a poll keeps bottom halves off */
 #define KDAPL_EVD_POLL_MAX	1024
 
 /* Acquires the ownership of an EVD that has a function to call, if it is free */

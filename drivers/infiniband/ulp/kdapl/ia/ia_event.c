@@ -37,7 +37,7 @@ static void kdapl_ia_schedule_eps(struct kdapl_ia *ia, enum kdapl_todo what,
 			continue;
 		ep = to_kdapl_ep(obj);
 		spin_lock_irq(&ep->lock);
-		kdapl_ep_schedule(ep, ep->conn.elsewhere ? elsewhere : what);
+		kdapl_ep_schedule(ep, ep->conn.other_addr ? elsewhere : what);
 		spin_unlock_irq(&ep->lock);
 		kdapl_obj_put(obj);
 	}

@@ -50,15 +50,22 @@ struct kdapl_sq {
 	u32 run_head ____cacheline_aligned_in_smp;
 };
 
-/* A work request of kDAPL itself: the marker, or one of the two that drain the QP */
+/**
+ * struct kdapl_marker - a work request of kDAPL itself; see struct kdapl_ep_drain
+ * @done:    completed when the request is; reset under sq.lock
+ * @busy:    outstanding; like @refused and @posted, under sq.lock
+ * @refused: the device has refused it
+ * @posted:  the last attempt has posted it, because it was not busy
+ * @run_end: as kdapl_slot.run_end
+ */
 struct kdapl_marker {
 	struct ib_cqe cqe;
 	struct kdapl_ep *ep;
 	struct completion done;
-	bool busy;		/* outstanding; under sq.lock, as @done and: */
-	bool refused;		/* the device has refused it */
-	bool posted;		/* the last attempt has posted it, because it was not busy */
-	u32 run_end;		/* as kdapl_slot.run_end */
+	bool busy;
+	bool refused;
+	bool posted;
+	u32 run_end;
 	union {
 		struct ib_rdma_wr rdma;
 		struct ib_recv_wr recv;
@@ -252,15 +259,15 @@ struct kdapl_ep_setup {
  * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
  *          PASSIVE_CONNECTION_PENDING
  * @cm_id:  of the current attempt or connection, otherwise NULL
- * @notice: reserved for the end of @cm_id, or of the next one, which so needs no memory
+ * @notice: reserved for kdapl_notice_end(), so that the end of @cm_id needs no memory
  * @passive: the EP accepts; under ep->lock and ep->mutex
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
  * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @lingers_for
  * @fail_number: outcome of the first failure of the attempt, or 0; under ep->lock
  * @status: under ep->lock, except its limits of RDMA reads
  * @local: address of the current or last connection, IPv4 or IPv6; of the IA before that. Like
- *          @elsewhere, @remote, @qual and the ports, under ep->lock and ep->mutex
- * @elsewhere: @local is not the address of the IA, but another one of its port
+ *          @other_addr, @remote, @qual and the ports, under ep->lock and ep->mutex
+ * @other_addr: @local is another address of the port than that of the IA
  * @private_out: the Consumer's data, from dat_ep_connect() to the request
  * @offer: parameters of that request; constant while the id exists
  * @deadline: monotonic time at which @timer expires; set while @timer is stopped
@@ -288,7 +295,7 @@ struct kdapl_ep_conn {
 	DAT_EVENT_NUMBER fail_number;
 	struct kdapl_cm_status status;
 	struct sockaddr_in6 local;
-	bool elsewhere;
+	bool other_addr;
 	struct sockaddr_storage remote;
 	DAT_CONN_QUAL qual;
 	u16 local_port;

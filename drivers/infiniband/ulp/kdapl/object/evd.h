@@ -96,7 +96,7 @@ struct kdapl_ring_event {
  * @upcaller: process context: the task that runs @work while it delivers, or NULL
  * @process_node: process context: on the list of such EVDs, see evd_work.c
  * @timer:   polls and delivers what the device or the Consumer has left, see evd_work.c
- * @polled:  when the Consumer has polled last, in jiffies
+ * @polled:  time of the last poll by the Consumer, in jiffies
  * @again:   number of polls by @timer at short intervals, see kdapl_evd_flush_soon(); under @lock
  * @armed:   poll context: the Consumer waits for an upcall (kdat_evd_arm()); under @lock
  * @deliver: poll context: the next run of @work delivers; under @lock
