@@ -339,16 +339,17 @@ static void datblk_complete_rq(struct request *rq)
  * @disk: the disk, whose session has ended
  * @pdu:  the command, which has no answer
  *
- * If the server answered anything in the session, this command may be what ended it. Without the
- * count it would be repeated for ever, because such a session also restarts the timeouts of the
- * disk. A flush or a write with FUA that failed may have ended it, too: the server answers none
- * of these.
+ * If the server answered anything in the session, even only the first ping, this command may be
+ * what ended it: an MTU black hole swallows its data, and every answer behind them. Without the
+ * count the command would be repeated forever if other answers restart the timeouts of the disk. A
+ * flush or a write with FUA that failed may have ended it, too: the server answers none of these.
  *
  * Context: any.
  */
 void datblk_request_lost(const struct datblk_disk *disk, struct datblk_pdu *pdu)
 {
-	pdu->retries += disk->had_answer || disk->had_pong || datblk_wants_stable(pdu);
+	pdu->retries += disk->greeted || disk->had_answer || disk->had_pong ||
+			datblk_wants_stable(pdu);
 	pdu->lost = true;
 }
 

@@ -114,6 +114,7 @@ struct datblk_disk {
 	bool removed;			/* the work item closes the session; set once */
 	bool lost;			/* the session cannot be used; barriers, see session.c */
 	bool had_command;		/* the session has had a command; READ_ONCE */
+	bool greeted;			/* it has answered the first ping of a queue; READ_ONCE */
 	bool had_answer;		/* the session has answered a command; READ_ONCE */
 	bool had_pong;			/* it has answered a ping of a heartbeat; READ_ONCE */
 	const char *reason;		/* why there is no session; by the session's owner */

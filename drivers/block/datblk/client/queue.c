@@ -300,7 +300,9 @@ static enum datblk_flaw datblk_queue_own_answer(struct datblk_queue *queue, stru
 	if (ans->flags)
 		return DATBLK_FLAW_ANSWER;
 	if (pdu == queue->ping) {
-		if (!queue->greeting)
+		if (queue->greeting)
+			WRITE_ONCE(queue->disk->greeted, true);
+		else
 			WRITE_ONCE(queue->disk->had_pong, true);
 		return ans->status ? DATBLK_FLAW_ANSWER : DATBLK_SOUND;
 	}

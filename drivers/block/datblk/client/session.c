@@ -48,6 +48,7 @@ int datblk_session_open(struct datblk_disk *disk)
 	disk->incarnation++;
 	disk->open = true;
 	disk->had_command = false;
+	disk->greeted = false;
 	disk->had_answer = false;
 	disk->had_pong = false;
 	WRITE_ONCE(disk->lost, false);

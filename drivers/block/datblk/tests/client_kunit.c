@@ -21,7 +21,7 @@ static struct datblk_disk *disk_alloc(struct kunit *test)
 /* What has happened in a session, and what follows */
 struct ending {
 	const char *name;
-	bool had_command, had_answer, had_pong;
+	bool had_command, greeted, had_answer, had_pong;
 	bool at_once;			/* the client reconnects without a delay */
 	bool restarts;			/* the timeouts of the disk restart */
 	bool counts;			/* it counts against its commands */
@@ -29,6 +29,8 @@ struct ending {
 
 static const struct ending endings[] = {
 	{ "a command without an answer", .had_command = true },
+	{ "an answer to the first ping only", .had_command = true, .greeted = true,
+	  .counts = true },
 	{ "an answer", .had_command = true, .had_answer = true, .at_once = true, .restarts = true,
 	  .counts = true },
 	{ "the server is slow, but answers pings", .had_command = true, .had_pong = true,
@@ -46,6 +48,7 @@ static void ended(struct kunit *test)
 
 		disk->backoff = 1600;
 		disk->had_command = endings[i].had_command;
+		disk->greeted = endings[i].greeted;
 		disk->had_answer = endings[i].had_answer;
 		disk->had_pong = endings[i].had_pong;
 		datblk_session_ended(disk);
@@ -65,6 +68,7 @@ static void lost(struct kunit *test)
 		struct datblk_pdu pdu = { .c.op = DATBLK_OP_READ };
 		struct datblk_disk *disk = disk_alloc(test);
 
+		disk->greeted = endings[i].greeted;
 		disk->had_answer = endings[i].had_answer;
 		disk->had_pong = endings[i].had_pong;
 		datblk_request_lost(disk, &pdu);
