@@ -415,6 +415,32 @@ two_names() {
 	detach "$first" && detach "$second" && [ "$first" != "$second" ]
 }
 
+# More queues than CPUs have no use
+many_queues() {
+	attach device=file queues=64 &&
+		value "$(nproc --all)" <(find "/sys/block/$disk/mq" -mindepth 1 -maxdepth 1 | wc -l) &&
+		detach "$disk"
+}
+
+# Disks are removed while another task opens them
+opened_and_removed() {
+	local i status=0
+
+	rm -f "$work/stop"
+	until [ -e "$work/stop" ]; do
+		head -qc 512 /dev/datblk[0-9]* >/dev/null 2>&1
+	done &
+	for ((i = 0; i < 10; i++)); do
+		if ! attach device=file queues=1 || ! wait_for detach "$disk"; then
+			status=1
+			break
+		fi
+	done
+	touch "$work/stop"
+	wait $!
+	return "$status"
+}
+
 # frozen_fs COMMAND...: run the command with the device "slow", a file on ext4
 frozen_fs() {
 	local status=0
@@ -497,12 +523,14 @@ with_file() {
 	tap_check "a server that grants less is refused with a reason" lowered
 	tap_check "the disk gives up after reconnect_timeout" gives_up
 	tap_check "two disks are connected through one open file" two_names
+	tap_check "a disk has no more queues than there are CPUs" many_queues
+	tap_check "disks are opened while they are removed" opened_and_removed
 	tap_check "a slow write is not repeated" frozen_fs slow_write
 	tap_check "a new disk waits for the write of the one before" frozen_fs fence
 	tap_check "a read-only device refuses writes" read_only
 }
 
-tap_plan $((short ? 19 : 39))
+tap_plan $((short ? 19 : 41))
 if start >"/tmp/datblk.start" 2>&1; then
 	tap_ok "modules load, the port listens"
 else

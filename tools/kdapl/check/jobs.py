@@ -267,6 +267,9 @@ def debugs():
             script("models", "spin models of the lockless code", "models"),
             guest(kernel, "ledger", "1,000,000 posts accounted for", "stress",
                   LEDGER_POSTS=1000000),
+            selftests(kernel, "blk-hostile-long",
+                      "peers that break the protocol of disks, 100,000 messages each",
+                      "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=600),
             # The test with two guests needs netem of the stock kernels
             Job(f"two-guests-{kernel}",
                 ["env", "TWO_GUESTS_POSTS=150000", f"{CHECK}/run-two-guests", kernel],
@@ -296,20 +299,24 @@ def hca(kernel="stock-6.12"):
 
 
 def blk(debug="own-6.12-debug"):
+    """Without the long runs: check-debug has 100,000 hostile messages, and KCSAN."""
     jobs = [build(debug), selftests(
-        debug, "blk", "disks with KASAN and lockdep, over 20 restarts of the server",
-        "datblk datblk_auth datblk_server datblk_fault datblkctl", KDAPL_BLK_ROUNDS=20, minutes=120),
+        debug, "blk", "disks with KASAN and lockdep, over restarts of the server",
+        "datblk datblk_auth datblk_server datblk_fault datblkctl", minutes=120),
         selftests(debug, "blk-hostile", "peers that break the protocol of disks, with KASAN",
-                  "datblk_hostile", HOSTILE_MESSAGES=10000, minutes=120)]
+                  "datblk_hostile", minutes=120)]
     for kernel in (*STOCK, "stock-newest"):
+        # What a restart can hit does not depend on the kernel
+        many = 20 if kernel == "stock-6.12" else 4
         jobs += [build(kernel), selftests(
-            kernel, "blk", "disks over 20 restarts of the server, devices that hang, power cuts, swap",
-            "datblk datblk_auth datblk_server datblk_slow datblk_power datblk_swap datblkctl",
-            KDAPL_BLK_ROUNDS=20, minutes=60), selftests(
-            kernel, "blk-hostile", "peers that break the protocol of disks, 100,000 messages each",
-            "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=120), Job(
-            f"blk-crash-{kernel}", [f"{CHECK}/run-two-guests", kernel, "disk"],
-            "disks between two VMs: the server's is killed 20 times", (f"build-{kernel}",),
+            kernel, "blk", f"disks over {many} restarts of the server, devices that hang, power cuts, "
+            "swap", "datblk datblk_auth datblk_server datblk_slow datblk_power datblk_swap datblkctl",
+            KDAPL_BLK_ROUNDS=many, minutes=90), selftests(
+            kernel, "blk-hostile", "peers that break the protocol of disks, 2,000 messages each",
+            "datblk_hostile", HOSTILE_MESSAGES=2000, minutes=60), Job(
+            f"blk-crash-{kernel}",
+            ["env", f"BLK_CRASHES={many}", f"{CHECK}/run-two-guests", kernel, "disk"],
+            f"disks between two VMs: the server's is killed {many} times", (f"build-{kernel}",),
             ("kdapl", "guest", "datblk", "stress", "wire"), kernel, weight=2, minutes=120)]
     return jobs
 
