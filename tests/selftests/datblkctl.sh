@@ -151,7 +151,8 @@ server_gone() {
 		wait_for state datblk0 recovering || return
 	sync -f $work/files &
 	datblkctl disconnect --lost 1 && umount $work/files || return
-	! wait $! || { echo "expected sync to fail: it succeeded"; return 1; }
+	# It ends. It reports the error unless another task of ext4 has met it before
+	wait $!
 	[ ! -e /sys/block/datblk0 ] && state datblk1 live
 }
 
