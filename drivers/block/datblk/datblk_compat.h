@@ -15,12 +15,6 @@
 #include <linux/hex.h>
 #endif
 
-/* 6.2 renamed the directions of an iterator */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0) && !defined(ITER_SOURCE)
-#define ITER_SOURCE	WRITE
-#define ITER_DEST	READ
-#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0) */
-
 /* 7.1 replaced bdev_nonrot() */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 #define bdev_rot(bdev)	(!bdev_nonrot(bdev))
