@@ -51,10 +51,11 @@ attach() {
 
 detach() { echo "disconnect $*" >/dev/datblk-control; }
 
-# export_device NAME PATH [read_only]
+# export_device NAME PATH [read_only [direct]]
 export_device() {
 	mkdir "$config/devices/$1" && echo "$2" >"$config/devices/$1/path" &&
-		echo "${3:-0}" >"$config/devices/$1/read_only" && echo 1 >"$config/devices/$1/enable"
+		echo "${3:-0}" >"$config/devices/$1/read_only" &&
+		echo "${4:-0}" >"$config/devices/$1/direct" && echo 1 >"$config/devices/$1/enable"
 }
 
 enable() { echo "$2" >"$config/devices/$1/enable"; }
@@ -106,7 +107,7 @@ verified() {
 }
 
 random_sizes() {
-	verified "$1" --rw=randwrite --bsrange=512-1M --size=$((short ? 6 : 24))M --iodepth=32 \
+	verified "$1" --rw=randwrite --bsrange=512-1M --size=$((short || KDAPL_SLOW > 1 ? 6 : 24))M --iodepth=32 \
 		--direct="$2"
 }
 
@@ -203,6 +204,38 @@ resized() {
 	before=$(attribute "$2" recoveries)
 	enable "$1" 0 && truncate -s 80M "$work/file" && enable "$1" 1 &&
 		wait_for live_again "$2" "$before" && value $((80 * 2048)) "/sys/block/$2/size"
+}
+
+# grown: the device grows while it is used, and the disk with it; it does not shrink
+grown() {
+	local before size
+
+	before=$(attribute "$disk" recoveries)
+	truncate -s 84M $work/file && echo 1 >$config/devices/file/revalidate_size &&
+		wait_for value $((84 * 2048)) "/sys/block/$disk/size" && live_again "$disk" "$before" &&
+		truncate -s 83M $work/file || return
+	! echo 1 2>/dev/null >$config/devices/file/revalidate_size || { echo "it shrank"; return 1; }
+	truncate -s 84M $work/file && echo 1 >$config/devices/file/revalidate_size &&
+		value $((84 * 2048)) "/sys/block/$disk/size"
+}
+
+# make_read_only 0|1
+make_read_only() {
+	echo "$1" >$config/devices/file/read_only && wait_for value "$1" "/sys/block/$disk/ro" &&
+		wait_for is "$disk" live
+}
+
+# Writes that are being sent when a device becomes read-only fail, or are in the file
+switched() {
+	local status=0
+
+	verified "$disk" --rw=randwrite --bs=4k --size=16M --time_based --runtime=60 --direct=1 		>/dev/null 2>&1 &
+	written=$(counter "$disk" 5)
+	wait_for grows "$disk" && make_read_only 1 && md5sum $work/file >$work/sum || status=1
+	! wait $! || { echo "no write failed"; status=1; }
+	! write_one "$disk" 2>/dev/null || { echo "a write succeeded"; status=1; }
+	md5sum --quiet -c $work/sum && read_one "$disk" 64k && make_read_only 0 &&
+		write_one "$disk" && return "$status"
 }
 
 # fails_in_time: without a server, I/O fails after fail_io_timeout, and works again later
@@ -422,6 +455,14 @@ many_queues() {
 		detach "$disk"
 }
 
+# Direct I/O to the file leaves nothing in its page cache, and small blocks are refused
+direct_file() {
+	attach device=slow && [ "$(cat "/sys/block/$disk/queue/logical_block_size")" -le 4096 ] &&
+		verified "$disk" --rw=randwrite --bsrange=4k-256k --bs_unaligned=0 --size=8M \
+			--iodepth=16 --direct=1 && value 0 <(fincore -nbro PAGES $work/mnt/disk) &&
+		detach "$disk"
+}
+
 # Disks are removed while another task opens them
 opened_and_removed() {
 	local i status=0
@@ -448,7 +489,7 @@ frozen_fs() {
 	modprobe -q ext4
 	truncate -s 32M $work/image && mkfs.ext4 -q $work/image && mkdir -p $work/mnt &&
 		mount -o loop $work/image $work/mnt && truncate -s 8M $work/mnt/disk &&
-		export_device slow $work/mnt/disk || return
+		export_device slow $work/mnt/disk "" "${direct:-0}" || return
 	"$@" || status=1
 	fsfreeze -u $work/mnt 2>/dev/null
 	rmdir $config/devices/slow && umount $work/mnt && return $status
@@ -511,6 +552,8 @@ with_file() {
 	tap_check "direct writes of random sizes to the file are read back" random_sizes "$disk" 1
 	tap_check "a discard frees blocks of the file" smaller $work/file "$disk"
 	tap_check "a larger file is a larger disk after a restart" resized file "$disk"
+	tap_check "a file that grows is a larger disk at once" grown
+	tap_check "a device in use becomes read-only, and can be written again" switched
 	tap_check "the RDMA device is removed and comes back" device_lost
 	tap_check "I/O that waits ends when the disk is removed by force" forced
 	tap_check "I/O fails after fail_io_timeout, and works again later" time_out
@@ -525,12 +568,13 @@ with_file() {
 	tap_check "two disks are connected through one open file" two_names
 	tap_check "a disk has no more queues than there are CPUs" many_queues
 	tap_check "disks are opened while they are removed" opened_and_removed
+	direct=1 tap_check "a file is used without the page cache" frozen_fs direct_file
 	tap_check "a slow write is not repeated" frozen_fs slow_write
 	tap_check "a new disk waits for the write of the one before" frozen_fs fence
 	tap_check "a read-only device refuses writes" read_only
 }
 
-tap_plan $((short ? 19 : 41))
+tap_plan $((short ? 19 : 44))
 if start >"/tmp/datblk.start" 2>&1; then
 	tap_ok "modules load, the port listens"
 else

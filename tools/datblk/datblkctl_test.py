@@ -319,6 +319,17 @@ class Server(Case):
                           ("path", "read_only", "clients", "uuid", "enable")],
                          ["/dev/sdb", "1", "10.0.0.2 fe80::1", PATH_UUID, "1"])
 
+    def test_an_export_is_changed(self):
+        self.export("/dev/sdb", "--direct")
+        self.assertEqual((self.attribute("direct"), self.attribute("read_only")), ("1", "0"))
+        self.run_it("access", "data", "ro")
+        self.assertEqual(self.attribute("read_only"), "1")
+        self.run_it("access", "data", "rw")
+        self.run_it("resize", "data")
+        self.assertEqual((self.attribute("read_only"), self.attribute("revalidate_size")),
+                         ("0", "1"))
+        self.assertIn("no export", self.run_it("resize", "other", status=1))
+
     def test_the_uuid_stays_with_the_device(self):
         was = self.export("/dev/sdb")
         self.restart()

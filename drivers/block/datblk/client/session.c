@@ -167,6 +167,7 @@ static void datblk_session_go_live(struct datblk_disk *disk)
 {
 	if (disk->geo.capacity != get_capacity(disk->gendisk))
 		set_capacity_and_notify(disk->gendisk, disk->geo.capacity);
+	set_disk_ro(disk->gendisk, disk->geo.flags & DATBLK_READONLY);
 	disk->recoveries++;
 	pr_info_ratelimited("datblk%d: connected to %s again\n", disk->id,
 			    disk->options.address);

@@ -6,8 +6,9 @@
 #include <linux/export.h>
 #include "protocol.h"
 
-/* A server may find out later that the device lacks an operation; the other flag is a hint */
-#define MAY_CHANGE	(DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES | DATBLK_ROTATIONAL)
+/* The server may find out later that the device lacks an operation; the last flag is a hint */
+#define MAY_CHANGE	(DATBLK_READONLY | DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES | \
+			 DATBLK_ROTATIONAL)
 
 /**
  * datblk_device_changed - compare the device of a new session with that of the disk

@@ -8,6 +8,8 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/sched.h>
+#include <linux/stat.h>
+#include <linux/uio.h>
 #include <linux/vmalloc.h>
 #include "server.h"
 #include "protocol/trace.h"
@@ -30,7 +32,6 @@ static int datblk_backing_describe_bdev(struct block_device *bdev, struct datblk
 	/* The protocol has neither zones nor the order of writes that they need */
 	if (bdev_is_zoned(bdev))
 		return -EINVAL;
-	geo->capacity = bdev_nr_bytes(bdev) / DATBLK_SECTOR;
 	geo->logical = bdev_logical_block_size(bdev);
 	geo->physical = min_t(u32, bdev_physical_block_size(bdev), DATBLK_IO_MAX);
 	if (bdev_write_cache(bdev))
@@ -52,21 +53,58 @@ static int datblk_backing_describe_bdev(struct block_device *bdev, struct datblk
 	return datblk_bdev_write_back(bdev);
 }
 
+/*
+ * The data of a command begin at a multiple of a sector. A file system that does not say what it
+ * needs gets whole blocks.
+ */
+static int datblk_backing_direct_unit(struct file *file)
+{
+	struct kstat stat;
+	int err = vfs_getattr(&file->f_path, &stat, STATX_DIOALIGN, AT_STATX_SYNC_AS_STAT);
+
+	if (err)
+		return err;
+	if (!(stat.result_mask & STATX_DIOALIGN))
+		return file_inode(file)->i_sb->s_blocksize;
+	if (!stat.dio_offset_align || stat.dio_mem_align > DATBLK_SECTOR)
+		return -EOPNOTSUPP;
+	return stat.dio_offset_align;
+}
+
 static int datblk_backing_describe_file(struct file *file, struct datblk_geometry *geo)
 {
+	int unit = file->f_flags & O_DIRECT ? datblk_backing_direct_unit(file) : DATBLK_SECTOR;
 	struct inode *inode = file_inode(file);
 
-	geo->capacity = i_size_read(inode) / DATBLK_SECTOR;
-	geo->logical = DATBLK_SECTOR;
-	geo->physical = DATBLK_IO_UNIT;
+	if (unit < 0)
+		return unit;
+	if (!file->f_op->read_iter || !file->f_op->write_iter)
+		return -EINVAL;
+	geo->logical = max(unit, DATBLK_SECTOR);
+	geo->physical = max_t(u32, geo->logical, DATBLK_IO_UNIT);
 	geo->flags |= DATBLK_WRITE_CACHE;
 	if (file->f_op->fallocate) {
 		geo->flags |= DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES;
 		geo->discard_sectors = datblk_range_limit(U64_MAX, geo->logical);
-		geo->discard_granularity = max_t(u32, inode->i_sb->s_blocksize, DATBLK_SECTOR);
+		geo->discard_granularity = max_t(u32, inode->i_sb->s_blocksize, geo->logical);
 		geo->zeroes_sectors = geo->discard_sectors;
 	}
 	return 0;
+}
+
+/**
+ * datblk_backing_capacity - how large is the device or file now?
+ * @export: an export with the block size of @file
+ * @file:   its file
+ *
+ * Context: any.
+ * Return: sectors, whole blocks.
+ */
+u64 datblk_backing_capacity(const struct datblk_export *export, const struct file *file)
+{
+	u64 bytes = export->bdev ? bdev_nr_bytes(export->bdev) : i_size_read(file_inode(file));
+
+	return round_down(bytes / DATBLK_SECTOR, export->geo.logical / DATBLK_SECTOR);
 }
 
 static int datblk_backing_describe(struct datblk_export *export, struct file *file)
@@ -83,7 +121,7 @@ static int datblk_backing_describe(struct datblk_export *export, struct file *fi
 		err = datblk_backing_describe_file(file, geo);
 	if (err)
 		return err;
-	geo->capacity = round_down(geo->capacity, geo->logical / DATBLK_SECTOR);
+	geo->capacity = datblk_backing_capacity(export, file);
 	return geo->capacity && geo->capacity <= DATBLK_SECTOR_MAX &&
 	       geo->logical <= DATBLK_IO_UNIT ? 0 : -EINVAL;
 }
@@ -110,7 +148,8 @@ static void datblk_close_file(struct file *file)
  */
 int datblk_backing_open(struct datblk_export *export)
 {
-	int flags = (export->read_only ? O_RDONLY : O_RDWR) | O_LARGEFILE | O_EXCL;
+	int flags = (export->read_only ? O_RDONLY : O_RDWR) | (export->direct ? O_DIRECT : 0) |
+		    O_LARGEFILE | O_EXCL;
 	struct file *file = file_open_root(&export->root, export->path, flags, 0);
 	int err;
 
@@ -165,7 +204,7 @@ void datblk_backing_close(struct datblk_export *export)
 {
 	struct file *file = export->file;
 
-	if (!export->read_only)
+	if (file->f_mode & FMODE_WRITE)
 		datblk_backing_flush(export, 0, LLONG_MAX);
 	/* Local readers may have read it meanwhile */
 	if (export->bdev)
@@ -216,6 +255,27 @@ static void datblk_bio_done(struct bio *bio)
 		datblk_cmd_done(cmd, err);
 }
 
+/* The data of a command as pages. Returns their number */
+static unsigned int datblk_backing_map(struct datblk_srv_command *cmd)
+{
+	u32 left = cmd->c.length;
+	unsigned int count = 0;
+	void *at = cmd->data;
+
+	while (left) {
+		u32 part = min_t(u32, left, PAGE_SIZE - offset_in_page(at));
+
+		cmd->vecs[count++] = (struct bio_vec){
+			.bv_page = vmalloc_to_page(at),
+			.bv_len = part,
+			.bv_offset = offset_in_page(at),
+		};
+		at += part;
+		left -= part;
+	}
+	return count;
+}
+
 /*
  * nowait: REQ_NOWAIT, or 0 if the caller may wait until the device has room. The upcalls of a
  * connection may not, because they also answer pings.
@@ -224,19 +284,13 @@ static void datblk_backing_submit_read_write(struct datblk_srv_command *cmd, blk
 {
 	blk_opf_t opf = cmd->c.op == DATBLK_OP_READ ? REQ_OP_READ :
 		REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
-	u32 left = cmd->c.length, pages = DIV_ROUND_UP(offset_in_page(cmd->data) + left, PAGE_SIZE);
-	void *at = cmd->data;
+	unsigned int pages = datblk_backing_map(cmd);
 
 	bio_init(&cmd->bio, cmd->conn->export->bdev, cmd->vecs, pages, opf | nowait);
+	cmd->bio.bi_vcnt = pages;
+	cmd->bio.bi_iter.bi_size = cmd->c.length;
 	cmd->bio.bi_iter.bi_sector = cmd->c.sector;
 	cmd->bio.bi_end_io = datblk_bio_done;
-	while (left) {
-		u32 part = min_t(u32, left, PAGE_SIZE - offset_in_page(at));
-
-		__bio_add_page(&cmd->bio, vmalloc_to_page(at), part, offset_in_page(at));
-		at += part;
-		left -= part;
-	}
 	submit_bio(&cmd->bio);
 }
 
@@ -276,31 +330,33 @@ static int datblk_bdev_range(struct block_device *bdev, const struct datblk_comm
 	return 0;
 }
 
-/* A short read means that the file became shorter */
-static int datblk_file_read(struct file *file, void *to, size_t left, loff_t pos)
+static ssize_t datblk_file_write(struct file *file, struct kiocb *iocb, struct iov_iter *iter)
 {
-	while (left) {
-		ssize_t got = kernel_read(file, to, left, &pos);
+	ssize_t put;
 
-		if (got <= 0)
-			return got ?: -EIO;
-		to += got;
-		left -= got;
-	}
-	return 0;
+	file_start_write(file);
+	put = file->f_op->write_iter(iocb, iter);
+	file_end_write(file);
+	return put;
 }
 
-static int datblk_file_write(struct file *file, const void *from, size_t left, loff_t pos)
+/* A short read means that the file became shorter */
+static int datblk_file_read_write(struct file *file, struct datblk_srv_command *cmd, loff_t pos)
 {
-	while (left) {
-		ssize_t put = kernel_write(file, from, left, &pos);
+	bool write = cmd->c.op == DATBLK_OP_WRITE;
+	struct iov_iter iter;
+	struct kiocb iocb;
+	ssize_t done;
 
-		if (put <= 0)
-			return put ?: -EIO;
-		from += put;
-		left -= put;
-	}
-	return 0;
+	iov_iter_bvec(&iter, write ? ITER_SOURCE : ITER_DEST, cmd->vecs, datblk_backing_map(cmd),
+		      cmd->c.length);
+	init_sync_kiocb(&iocb, file);
+	iocb.ki_pos = pos;
+	do {
+		done = write ? datblk_file_write(file, &iocb, &iter) :
+			       file->f_op->read_iter(&iocb, &iter);
+	} while (done > 0 && iov_iter_count(&iter));
+	return done > 0 ? 0 : done ?: -EIO;
 }
 
 static int datblk_file_fallocate(struct file *file, int mode, loff_t pos, loff_t length)
@@ -326,9 +382,8 @@ static int datblk_file_io(struct file *file, struct datblk_srv_command *cmd, lof
 
 	switch (c->op) {
 	case DATBLK_OP_READ:
-		return datblk_file_read(file, cmd->data, c->length, pos);
 	case DATBLK_OP_WRITE:
-		return datblk_file_write(file, cmd->data, c->length, pos);
+		return datblk_file_read_write(file, cmd, pos);
 	case DATBLK_OP_DISCARD:
 		return datblk_file_fallocate(file, FALLOC_FL_PUNCH_HOLE, pos, c->length);
 	case DATBLK_OP_ZEROES:

@@ -3,8 +3,8 @@
  * Ports and devices in configfs, and the module. Process context.
  *
  *	/sys/kernel/config/datblk/ports/NAME/	ia qual enable
- *	/sys/kernel/config/datblk/devices/NAME/	path uuid read_only clients key host_keys enable
- *						connections losses refused
+ *	/sys/kernel/config/datblk/devices/NAME/	path uuid direct read_only revalidate_size clients
+ *						key host_keys enable connections losses refused
  */
 #include <linux/ctype.h>
 #include <linux/module.h>
@@ -44,9 +44,6 @@ struct workqueue_struct *datblk_login_wq, *datblk_state_wq;
 /* Room for the longest key, and for one digit more, which is refused */
 #define KEY_TEXT	(2 * 64 + 2)
 
-/* Configfs lets nobody remove an object while a task writes its attribute */
-#define WAIT	(10 * HZ)
-
 static bool datblk_srv_is_settled(enum datblk_srv_state state)
 {
 	return state == DATBLK_OFF || state == DATBLK_ON;
@@ -63,7 +60,8 @@ static bool datblk_srv_is_settled(enum datblk_srv_state state)
 int datblk_srv_wait(const enum datblk_srv_state *state)
 {
 	long left = wait_event_killable_timeout(datblk_srv_settled,
-						datblk_srv_is_settled(READ_ONCE(*state)), WAIT);
+						datblk_srv_is_settled(READ_ONCE(*state)),
+						DATBLK_SRV_WAIT);
 
 	return left > 0 ? 0 : left ?: -EINPROGRESS;
 }
@@ -152,6 +150,20 @@ static ssize_t device_read_only_show(struct config_item *item, char *page)
 
 static ssize_t device_read_only_store(struct config_item *item, const char *page, size_t count)
 {
+	bool value;
+	int err = kstrtobool(page, &value);
+
+	return err ?: datblk_export_set_read_only(datblk_to_export(item), value) ?: count;
+}
+CONFIGFS_ATTR(device_, read_only);
+
+static ssize_t device_direct_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", datblk_to_export(item)->direct);
+}
+
+static ssize_t device_direct_store(struct config_item *item, const char *page, size_t count)
+{
 	struct datblk_export *export = datblk_to_export(item);
 	bool value;
 	int err = kstrtobool(page, &value);
@@ -162,11 +174,24 @@ static ssize_t device_read_only_store(struct config_item *item, const char *page
 	if (export->state != DATBLK_OFF)
 		err = -EBUSY;
 	else
-		export->read_only = value;
+		export->direct = value;
 	mutex_unlock(&datblk_srv_lock);
 	return err ?: count;
 }
-CONFIGFS_ATTR(device_, read_only);
+CONFIGFS_ATTR(device_, direct);
+
+/* As in nvmet: the administrator says when the device has grown */
+static ssize_t device_revalidate_size_store(struct config_item *item, const char *page,
+					    size_t count)
+{
+	bool value;
+	int err = kstrtobool(page, &value);
+
+	if (!err && !value)
+		err = -EINVAL;
+	return err ?: datblk_export_revalidate_size(datblk_to_export(item)) ?: count;
+}
+CONFIGFS_ATTR_WO(device_, revalidate_size);
 
 static ssize_t device_clients_show(struct config_item *item, char *page)
 {
@@ -306,8 +331,9 @@ static ssize_t device_enable_store(struct config_item *item, const char *page, s
 CONFIGFS_ATTR(device_, enable);
 
 static struct configfs_attribute *device_attrs[] = {
-	&device_attr_path, &device_attr_uuid, &device_attr_read_only, &device_attr_clients,
-	&device_attr_key, &device_attr_host_keys, &device_attr_connections, &device_attr_losses,
+	&device_attr_path, &device_attr_uuid, &device_attr_direct, &device_attr_read_only,
+	&device_attr_revalidate_size, &device_attr_clients, &device_attr_key,
+	&device_attr_host_keys, &device_attr_connections, &device_attr_losses,
 	&device_attr_refused, &device_attr_enable, NULL,
 };
 

@@ -59,12 +59,20 @@ int datblk_export_claim(struct datblk_export *export, struct file *file)
 	mutex_lock(&datblk_srv_lock);
 	list_for_each_entry(other, &exports, link)
 		if (other->file && file_inode(other->file) == file_inode(file) &&
-		    !(other->read_only && export->read_only))
+		    (other->file->f_mode | file->f_mode) & FMODE_WRITE)
 			err = -EBUSY;
 	if (!err)
 		export->file = file;
 	mutex_unlock(&datblk_srv_lock);
 	return err;
+}
+
+static void datblk_export_end_connections(struct datblk_export *export)
+{
+	struct datblk_connection *conn;
+
+	list_for_each_entry(conn, &export->connections, of_export)
+		datblk_conn_end(conn);
 }
 
 /**
@@ -81,7 +89,6 @@ int datblk_export_claim(struct datblk_export *export, struct file *file)
 int datblk_export_lost_writes(struct datblk_export *export, int err)
 {
 	int late = errseq_check_and_advance(&export->file->f_mapping->wb_err, &export->wb_err);
-	struct datblk_connection *conn;
 
 	if (!err && !late)
 		return 0;
@@ -89,8 +96,7 @@ int datblk_export_lost_writes(struct datblk_export *export, int err)
 			   config_item_name(&export->group.cg_item), err ?: late);
 	export->instance = get_random_u64();
 	export->losses++;
-	list_for_each_entry(conn, &export->connections, of_export)
-		datblk_conn_end(conn);
+	datblk_export_end_connections(export);
 	return err ?: late;
 }
 
@@ -181,17 +187,26 @@ static int datblk_export_create_queues(struct datblk_export *export)
 /* Ends the connections; a login finds no such device from now on. datblk_srv_lock held, state ON */
 static void datblk_export_begin_close(struct datblk_export *export)
 {
-	struct datblk_connection *conn;
-
 	WRITE_ONCE(export->state, DATBLK_CLOSING);
-	list_for_each_entry(conn, &export->connections, of_export)
-		datblk_conn_end(conn);
+	datblk_export_end_connections(export);
 	datblk_export_check(export);
 }
 
+static bool datblk_export_is_renewed(const struct datblk_export *export)
+{
+	const struct datblk_connection *conn;
+
+	list_for_each_entry(conn, &export->connections, of_export)
+		if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
+			return false;
+	return true;
+}
+
 /**
- * datblk_export_check - close an export if it is to be closed and its last connection has gone
+ * datblk_export_check - a connection of an export has gone: does somebody wait for that?
  * @export: the export
+ *
+ * Closes the export if it is to be closed and this was the last connection.
  *
  * Context: process, datblk_srv_lock held.
  */
@@ -199,6 +214,10 @@ void datblk_export_check(struct datblk_export *export)
 {
 	if (export->state == DATBLK_CLOSING && list_empty(&export->connections))
 		queue_work(datblk_state_wq, &export->work);
+	if (export->renewing && datblk_export_is_renewed(export)) {
+		WRITE_ONCE(export->renewing, false);
+		wake_up_all(&datblk_srv_settled);
+	}
 }
 
 static int datblk_export_open_path(struct datblk_export *export)
@@ -294,6 +313,83 @@ int datblk_export_disable(struct datblk_export *export)
 		datblk_export_begin_close(export);
 	mutex_unlock(&datblk_srv_lock);
 	return datblk_srv_wait(&export->state);
+}
+
+/*
+ * Clients learn the properties of a device when they log in. So after a change all connections end,
+ * and the clients connect again at once. datblk_srv_lock held, state ON
+ */
+static void datblk_export_renew(struct datblk_export *export)
+{
+	WRITE_ONCE(export->renewing, true);
+	datblk_export_end_connections(export);
+	datblk_export_check(export);
+}
+
+/* Waits until commands that came before the change have ended */
+static int datblk_export_wait_renewed(const struct datblk_export *export)
+{
+	long left = wait_event_killable_timeout(datblk_srv_settled, !READ_ONCE(export->renewing),
+						DATBLK_SRV_WAIT);
+
+	return left > 0 ? 0 : left ?: -EINPROGRESS;
+}
+
+/**
+ * datblk_export_set_read_only - forbid or allow writes
+ * @export: the export, which may be enabled
+ * @value:  true: clients cannot write
+ *
+ * Context: process.
+ * Return: 0, and no write that is now forbidden is in flight; -EBUSY if the export is being opened
+ * or closed, or is open for reading only; -EINPROGRESS if an earlier write takes long; or
+ * -ERESTARTSYS if the task is killed. In the last two cases the change is made nevertheless.
+ */
+int datblk_export_set_read_only(struct datblk_export *export, bool value)
+{
+	int err = 0;
+
+	mutex_lock(&datblk_srv_lock);
+	if (export->state == DATBLK_OFF) {
+		export->read_only = value;
+	} else if (export->state != DATBLK_ON || !(export->file->f_mode & FMODE_WRITE)) {
+		err = -EBUSY;
+	} else if (export->read_only != value) {
+		export->read_only = value;
+		export->geo.flags ^= DATBLK_READONLY;
+		datblk_export_renew(export);
+	}
+	mutex_unlock(&datblk_srv_lock);
+	return err ?: datblk_export_wait_renewed(export);
+}
+
+/**
+ * datblk_export_revalidate_size - tell clients that the device or file has become larger
+ * @export: the export
+ *
+ * Context: process.
+ * Return: 0; -ENODEV if it is not enabled; -ERANGE if it has become smaller, or is too large: then
+ * nothing changes; or as datblk_export_set_read_only().
+ */
+int datblk_export_revalidate_size(struct datblk_export *export)
+{
+	u64 capacity;
+	int err = 0;
+
+	mutex_lock(&datblk_srv_lock);
+	if (export->state != DATBLK_ON) {
+		err = -ENODEV;
+	} else {
+		capacity = datblk_backing_capacity(export, export->file);
+		if (capacity < export->geo.capacity || capacity > DATBLK_SECTOR_MAX) {
+			err = -ERANGE;
+		} else if (capacity != export->geo.capacity) {
+			export->geo.capacity = capacity;
+			datblk_export_renew(export);
+		}
+	}
+	mutex_unlock(&datblk_srv_lock);
+	return err ?: datblk_export_wait_renewed(export);
 }
 
 /**

@@ -52,8 +52,11 @@ enum datblk_srv_state {
 	DATBLK_CLOSING,				/* until its last connection has ended */
 };
 
+/* Configfs lets nobody remove an object while a task writes its attribute */
+#define DATBLK_SRV_WAIT		(10 * HZ)
+
 /*
- * A device that clients can use. datblk_srv_lock guards it. path, uuid and read_only change only in
+ * A device that clients can use. datblk_srv_lock guards it. path, uuid and direct change only in
  * state OFF. The work item writes what is marked with (1), which is constant in state ON.
  */
 struct datblk_export {
@@ -69,6 +72,8 @@ struct datblk_export {
 	uuid_t uuid;
 	u64 instance;				/* see export.c */
 	bool read_only;
+	bool direct;				/* a file is used without the page cache */
+	bool renewing;				/* connections with older properties are ending */
 	enum datblk_srv_state state;
 	bool wanted;				/* by the administrator */
 	bool removed;				/* from configfs; the work item puts it */
@@ -196,6 +201,8 @@ void datblk_export_free(struct datblk_export *export);
 int datblk_export_enable(struct datblk_export *export);
 int datblk_export_disable(struct datblk_export *export);
 void datblk_export_remove(struct datblk_export *export);
+int datblk_export_set_read_only(struct datblk_export *export, bool value);
+int datblk_export_revalidate_size(struct datblk_export *export);
 void datblk_export_check(struct datblk_export *export);
 struct datblk_export *datblk_export_find(const char *name);
 int datblk_export_claim(struct datblk_export *export, struct file *file);
@@ -240,6 +247,7 @@ void datblk_cmd_answer(struct datblk_connection *conn);
 /* backing.c */
 int datblk_backing_open(struct datblk_export *export);
 void datblk_backing_close(struct datblk_export *export);
+u64 datblk_backing_capacity(const struct datblk_export *export, const struct file *file);
 void datblk_backing_submit(struct datblk_srv_command *cmd);
 void datblk_backing_work(struct work_struct *work);
 void datblk_cmd_done(struct datblk_srv_command *cmd, int err);

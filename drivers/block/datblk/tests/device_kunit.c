@@ -33,7 +33,10 @@ static void same_device(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL_MSG(test, datblk_device_changed(&device, &now), "block size");
 	now = device;
 	now.flags |= DATBLK_READONLY;
-	KUNIT_EXPECT_NOT_NULL_MSG(test, datblk_device_changed(&device, &now), "read-only");
+	KUNIT_EXPECT_NULL_MSG(test, datblk_device_changed(&device, &now), "read-only");
+	KUNIT_EXPECT_NULL_MSG(test, datblk_device_changed(&now, &device), "no longer read-only");
+	now.flags ^= DATBLK_WRITE_CACHE;
+	KUNIT_EXPECT_NOT_NULL_MSG(test, datblk_device_changed(&device, &now), "no cache");
 }
 
 /* A write, a flush, and a new session with an instance; which of them lose the write? */
