@@ -229,7 +229,8 @@ make_read_only() {
 switched() {
 	local status=0
 
-	verified "$disk" --rw=randwrite --bs=4k --size=16M --time_based --runtime=60 --direct=1 		>/dev/null 2>&1 &
+	verified "$disk" --rw=randwrite --bs=4k --size=16M --time_based --runtime=60 --direct=1 \
+		>/dev/null 2>&1 &
 	written=$(counter "$disk" 5)
 	wait_for grows "$disk" && make_read_only 1 && md5sum $work/file >$work/sum || status=1
 	! wait $! || { echo "no write failed"; status=1; }
@@ -539,6 +540,14 @@ allowed() {
 	clients "10.9.9.2 $address" && attach device=file && detach "$disk"
 }
 
+# removed_without_loss DISK: losses before the removal do not count, since a slow machine may add some
+removed_without_loss() {
+	local losses
+
+	losses=$(dmesg | grep -c "connection to $address lost")
+	detach "$1" && [ "$(dmesg | grep -c "connection to $address lost")" = "$losses" ]
+}
+
 read_only() {
 	enable file 0 && echo 1 >$config/devices/file/read_only && enable file 1 &&
 		attach device=file && value 1 "/sys/block/$disk/ro" || return
@@ -574,7 +583,7 @@ with_file() {
 	tap_check "a read-only device refuses writes" read_only
 }
 
-tap_plan $((short ? 19 : 44))
+tap_plan $((short ? 18 : 43))
 if start >"/tmp/datblk.start" 2>&1; then
 	tap_ok "modules load, the port listens"
 else
@@ -601,8 +610,7 @@ tap_check "a discard reaches the loop device" counts "$backing" 12 1 erase "$dis
 tap_check "zeroes are written" erase "$disk" 6 -z
 tap_check "the server restarts $rounds times during verified writes" restarts loop "$rounds" "$disk"
 tap_check "a disk in use is not removed" refused_while_open
-tap_check "the disk is removed" detach "$disk"
-tap_check "no connection was lost by the removal" logged "$rounds" "connection to $address lost"
+tap_check "the disk is removed, which is no loss of its connections" removed_without_loss "$disk"
 
 [ -n "$short" ] || with_file
 tap_check "ports and devices are removed" rmdir $config/devices/loop $config/devices/file $port
