@@ -30,7 +30,8 @@ trap tidy EXIT
 
 start() {
 	mkdir -p $work && mount -t tmpfs tmpfs $work && mount -t tmpfs tmpfs /var/lib &&
-		truncate -s 16M $work/one $work/two || return
+		truncate -s 16M $work/one $work/two $work/secret || return
+	(umask 077; printf "%064d\n" 1 >$work/key)
 	modprobe -q configfs
 	[ -d /sys/kernel/config ] && mount -t configfs none /sys/kernel/config 2>/dev/null
 	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
@@ -50,6 +51,21 @@ serve() {
 		json exports "[e['enabled'] for e in found['exports']] == ['1', '1']" &&
 		json exports "[e['read_only'] for e in found['exports']] == [False, True]" &&
 		json exports "found['ports'][0]['ia'] == 'rxe0/1'"
+}
+
+# Exports that are disabled, or need a key, are not listed
+discovered() {
+	local devices=/sys/kernel/config/datblk/devices
+
+	mkdir $devices/off && datblkctl export secret $work/secret --key-file $work/key || return
+	datblkctl discover $address --json >$work/json && python3 - $work/json <<-'END' || return
+		import json, sys
+		found = [(e["export"], e["bytes"], e["read_only"]) for e in json.load(open(sys.argv[1]))]
+		sys.exit(found != [("one", 16 << 20, False), ("two", 16 << 20, True)] and str(found))
+	END
+	echo 10.9.9.2 >$devices/one/clients && datblkctl discover $address >$work/list &&
+		! grep one $work/list && grep two $work/list >/dev/null && echo >$devices/one/clients &&
+		datblkctl unexport secret && rmdir $devices/off
 }
 
 connected() {
@@ -162,12 +178,17 @@ removed() {
 		json exports "found == {'exports': [], 'ports': []}"
 }
 
-tap_plan 15
+tap_plan 18
 if ! tap_check "modules load" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
 fi
 tap_check "two files are exported" serve
+tap_check "the exports that a client may use are discovered" discovered
+tap_check "no server is found at another port" \
+	says "No datblk server" datblkctl discover $address --qual 4422
+tap_check "an IA that does not exist is named as the reason" \
+	says "IA does not exist" datblkctl discover $address --ia none
 tap_check "two disks are connected and listed" connected
 if "$KDAPL_DIR/udevadm" --version >/dev/null 2>&1; then
 	tap_check "udev names a disk by its UUID, and by its file system" names datblk0

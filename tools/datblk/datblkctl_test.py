@@ -176,6 +176,16 @@ class Client(Case):
         self.assertIn("datblkctl disconnect datblk3", said)
         self.assertEqual(self.read("dev/datblk-control"), "")
 
+    def test_discover_lists_what_the_kernel_prints(self):
+        lines = []
+        self.tool.command = lambda line: lines.append(line) or "a 1048576 ro\nb 512 rw new"
+        self.assertEqual(self.run_it("discover", "10.0.0.1", "--qual", "5"),
+                         "EXPORT  SIZE     ACCESS\na       1.0 MiB  read-only\n"
+                         "b       512 B    read-write\n")
+        self.assertEqual(lines, ["discover ia=rxe0/1 address=10.0.0.1 qual=5"])
+        self.assertEqual(json.loads(self.run_it("discover", "10.0.0.1", "--json"))[1],
+                         {"export": "b", "bytes": 512, "read_only": False})
+
     def test_an_error_says_what_to_do(self):
         for number, text in ((errno.EACCES, "Only root"), (errno.EINVAL, "dmesg names"),
                              (errno.EPROTO, "same version"), (errno.EOPNOTSUPP, "io_kib"),

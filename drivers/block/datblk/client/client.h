@@ -10,6 +10,7 @@
  *	blk_ops.c	requests of the block layer
  *	resubmit.c	writes that are kept until they are flushed
  *	debugfs.c	statistics of the queues
+ *	discover.c	lists the devices of a server
  */
 #ifndef _DATBLK_CLIENT_H_
 #define _DATBLK_CLIENT_H_
@@ -258,6 +259,8 @@ void datblk_debugfs_add(struct datblk_disk *disk);
 void datblk_debugfs_remove(struct datblk_disk *disk);
 void datblk_debugfs_init(void);
 void datblk_debugfs_exit(void);
+/* discover.c */
+int datblk_discover(char *line, char *text, size_t room);
 /* resubmit.c */
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib);
 void datblk_kept_add(struct datblk_kept *kept, unsigned int queue, const struct datblk_command *c,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The client's module, the list of its disks, and /dev/datblk-control. A line that is written
- * there is a command; after "connect" a read returns the name of the disk:
+ * there is a command. A read returns its result, which is the name of the disk or the list:
  *
  *	connect ia=NAME address=IP device=NAME [qual=N] [queues=N] [depth=N] [io_kib=N]
  *		[fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS] [resubmit_kib=N]
  *		[key=HEX]
  *	disconnect DISK [force]
+ *	discover ia=NAME address=IP [qual=N]
  */
 #include <linux/ctype.h>
 #include <linux/dmi.h>
@@ -25,6 +26,7 @@
 #include "client.h"
 
 #define LINE_MAX_BYTES	1024
+#define RESULT_ROOM	SZ_16K		/* for the result of a command, and a terminating 0 */
 
 struct workqueue_struct *datblk_wq;
 u32 datblk_boot;
@@ -195,8 +197,8 @@ static void datblk_disk_list(struct datblk_disk *disk)
 	mutex_unlock(&datblk_disks_lock);
 }
 
-/* name: receives the name of the disk */
-static int datblk_connect(char *line, char *name)
+/* result: receives the name of the disk */
+static int datblk_connect(char *line, char *result)
 {
 	struct datblk_disk *disk = datblk_disk_alloc(line);
 	int err;
@@ -211,7 +213,7 @@ static int datblk_connect(char *line, char *name)
 		list_del(&disk->link);
 	} else {
 		disk->added = true;
-		strscpy(name, disk->gendisk->disk_name, DISK_NAME_LEN);
+		snprintf(result, RESULT_ROOM, "%s\n", disk->gendisk->disk_name);
 		/* Until it is removed */
 		__module_get(THIS_MODULE);
 	}
@@ -327,26 +329,26 @@ static int datblk_disconnect(char *line)
 
 static int datblk_control_open(struct inode *inode, struct file *file)
 {
-	file->private_data = kzalloc(DISK_NAME_LEN + 1, GFP_KERNEL);
+	file->private_data = kvzalloc(RESULT_ROOM, GFP_KERNEL);
 	return file->private_data ? 0 : -ENOMEM;
 }
 
 static int datblk_control_release(struct inode *inode, struct file *file)
 {
-	kfree(file->private_data);
+	kvfree(file->private_data);
 	return 0;
 }
 
 static ssize_t datblk_control_write(struct file *file, const char __user *from, size_t count,
 				    loff_t *pos)
 {
-	char *buffer, *line, *word, *name = file->private_data;
+	char *buffer, *line, *word, *result = file->private_data;
 	int err = -EINVAL;
 
 	if (count >= LINE_MAX_BYTES)
 		return -EINVAL;
 	/* The next read is about this command */
-	*name = 0;
+	*result = 0;
 	*pos = 0;
 	buffer = memdup_user_nul(from, count);
 	if (IS_ERR(buffer))
@@ -354,9 +356,11 @@ static ssize_t datblk_control_write(struct file *file, const char __user *from, 
 	line = strim(buffer);
 	word = strsep(&line, " \t");
 	if (line && !strcmp(word, "connect"))
-		err = datblk_connect(line, name);
+		err = datblk_connect(line, result);
 	else if (line && !strcmp(word, "disconnect"))
 		err = datblk_disconnect(skip_spaces(line));
+	else if (line && !strcmp(word, "discover"))
+		err = datblk_discover(line, result, RESULT_ROOM);
 	/* It may have a key */
 	kfree_sensitive(buffer);
 	return err ?: count;
@@ -364,11 +368,9 @@ static ssize_t datblk_control_write(struct file *file, const char __user *from, 
 
 static ssize_t datblk_control_read(struct file *file, char __user *to, size_t count, loff_t *pos)
 {
-	const char *name = file->private_data;
-	char text[DISK_NAME_LEN + 2];
-	int length = *name ? snprintf(text, sizeof(text), "%s\n", name) : 0;
+	const char *result = file->private_data;
 
-	return simple_read_from_buffer(to, count, pos, text, length);
+	return simple_read_from_buffer(to, count, pos, result, strnlen(result, RESULT_ROOM));
 }
 
 static const struct file_operations datblk_control_fops = {

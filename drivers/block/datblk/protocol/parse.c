@@ -57,6 +57,7 @@ static const char * const refusals[] = {
 	[DATBLK_REFUSE_PROOF] = "the client has another key than the server",
 	[DATBLK_REFUSE_STALE] = "the challenge has expired",
 	[DATBLK_CHALLENGED] = "the server wants a proof",
+	[DATBLK_LISTED] = "the server describes a device",
 };
 
 /**

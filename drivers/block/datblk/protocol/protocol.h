@@ -121,6 +121,13 @@ void datblk_fill_command(struct datblk_wire_command *command, const struct datbl
 void datblk_fill_answer(struct datblk_wire_answer *answer, const struct datblk_answer *ans);
 void datblk_fill_trailer(struct datblk_trailer *trailer, u8 type, u8 count, u32 data);
 
+void datblk_fill_query(struct datblk_wire_query *query, const char *after);
+bool datblk_check_query(const void *data, size_t size, char after[DATBLK_NAME_MAX]);
+void datblk_fill_listing(struct datblk_listing *listing, const char *name,
+			 const struct datblk_geometry *geo);
+bool datblk_check_listing(const void *data, size_t size, char name[DATBLK_NAME_MAX],
+			  struct datblk_geometry *geo);
+
 bool datblk_login_late(const struct datblk_login *login, const struct datblk_login *conn);
 bool datblk_login_replaces(const struct datblk_login *login, const struct datblk_login *conn);
 u32 datblk_range_limit(u64 native, u32 logical);

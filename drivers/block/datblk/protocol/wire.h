@@ -81,11 +81,13 @@
 #define DATBLK_REFUSE_PROOF	9	/* the proof of the client is wrong */
 #define DATBLK_REFUSE_STALE	10	/* the proof names no challenge, or one that has expired */
 #define DATBLK_CHALLENGED	11	/* the refusal is a struct datblk_challenge */
-#define DATBLK_REFUSE_MAX	DATBLK_CHALLENGED
+#define DATBLK_LISTED		12	/* the refusal is a struct datblk_listing */
+#define DATBLK_REFUSE_MAX	DATBLK_LISTED
 
 /* Features of a login: none, or one */
 #define DATBLK_WANTS_PROOF	0x01	/* the client has a key, and wants a challenge */
 #define DATBLK_HAS_PROOF	0x02	/* this is no login, but a struct datblk_wire_proof */
+#define DATBLK_ASKS_NEXT	0x04	/* this is no login, but a struct datblk_wire_query */
 
 /* Flags of a welcome */
 #define DATBLK_READONLY		0x01
@@ -168,6 +170,27 @@ struct datblk_wire_proof {
 };
 
 static_assert(sizeof(struct datblk_wire_proof) == 56);
+
+/* Private data of a connection request that asks for the next device that the client may use */
+struct datblk_wire_query {
+	__le32 magic;
+	__le16 version;
+	__le16 features;		/* DATBLK_ASKS_NEXT */
+	char after[DATBLK_NAME_MAX];	/* the previous name; "" for the first device */
+};
+
+static_assert(sizeof(struct datblk_wire_query) == 32);
+
+/* Private data of the reject that answers it. After the last device, it is DATBLK_REFUSE_DEVICE */
+struct datblk_listing {
+	struct datblk_refusal refusal;	/* DATBLK_LISTED */
+	char name[DATBLK_NAME_MAX];
+	__le64 capacity;		/* sectors */
+	__le32 flags;			/* of a welcome */
+	__le32 logical;			/* bytes of a block */
+};
+
+static_assert(sizeof(struct datblk_listing) == 48);
 
 /* A request for the device. A READ or WRITE has either DATBLK_INLINE or a key */
 struct datblk_wire_command {

@@ -51,6 +51,18 @@ int datblk_auth_set_key(struct datblk_export *export, const char *hex)
 	return 0;
 }
 
+/**
+ * datblk_auth_has_key - check whether clients need a key for an export
+ * @export: the export
+ *
+ * Context: process, datblk_srv_lock held.
+ * Return: true if all clients or some of them need one.
+ */
+bool datblk_auth_has_key(const struct datblk_export *export)
+{
+	return export->key || !list_empty(&export->host_keys);
+}
+
 static struct datblk_host_key *datblk_auth_find_host(struct datblk_export *export, u64 host)
 {
 	struct datblk_host_key *entry;

@@ -42,6 +42,27 @@ struct datblk_export *datblk_export_find(const char *name)
 }
 
 /**
+ * datblk_export_next - find the enabled export with the next name
+ * @after: the previous name, or ""
+ *
+ * Context: process, datblk_srv_lock held.
+ * Return: the export, or NULL.
+ */
+struct datblk_export *datblk_export_next(const char *after)
+{
+	struct datblk_export *export, *next = NULL;
+
+	list_for_each_entry(export, &exports, link) {
+		const char *name = config_item_name(&export->group.cg_item);
+
+		if (export->state == DATBLK_ON && strcmp(name, after) > 0 &&
+		    (!next || strcmp(name, config_item_name(&next->group.cg_item)) < 0))
+			next = export;
+	}
+	return next;
+}
+
+/**
  * datblk_export_claim - an export has opened its file
  * @export: the export
  * @file:   the file, which belongs to the export after a success

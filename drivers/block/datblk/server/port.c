@@ -176,14 +176,48 @@ static void datblk_login_refuse(DAT_CR_HANDLE cr, struct datblk_attempt *attempt
 	datblk_login_reject(cr, status);
 }
 
+/* datblk_srv_lock held. Leaves out exports with a key: nothing proves that the client has it */
+static struct datblk_export *datblk_login_next(const char *after, const struct sockaddr *peer)
+{
+	struct datblk_export *export = datblk_export_next(after);
+
+	while (export && (datblk_auth_has_key(export) ||
+			  !datblk_login_address_allowed(export->clients, peer)))
+		export = datblk_export_next(config_item_name(&export->group.cg_item));
+	return export;
+}
+
+static void datblk_login_list(DAT_CR_HANDLE cr, const char *after, const struct sockaddr *peer)
+{
+	struct datblk_listing listing;
+	struct datblk_export *export;
+
+	mutex_lock(&datblk_srv_lock);
+	export = datblk_login_next(after, peer);
+	if (export)
+		datblk_fill_listing(&listing, config_item_name(&export->group.cg_item),
+				    &export->geo);
+	mutex_unlock(&datblk_srv_lock);
+	if (export)
+		dat_cr_reject(cr, sizeof(listing), &listing);
+	else
+		datblk_login_reject(cr, DATBLK_REFUSE_DEVICE);
+}
+
 static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
 {
 	struct datblk_attempt attempt = {};
 	struct datblk_connection *conn;
 	unsigned int status = DATBLK_REFUSE_RESOURCES;
+	char after[DATBLK_NAME_MAX];
 
 	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &attempt.param))
 		return;
+	if (datblk_check_query(attempt.param.private_data, attempt.param.private_data_size,
+			       after)) {
+		datblk_login_list(cr, after, attempt.param.remote_ia_address_ptr);
+		return;
+	}
 	/* One at a time: only a login that is admitted keeps it, and gets more */
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (conn) {
