@@ -53,7 +53,7 @@ static void kdapl_cm_timer_stop(struct kdapl_ep *ep)
  */
 static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
-	bool owed = ep->events.outcome_owed || ep->conn.cancelled;
+	bool owed = ep->conn.outcome_owed || ep->conn.cancelled;
 	u16 len = 0;
 
 	if (ep->conn.cancelled)
@@ -61,11 +61,11 @@ static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 	else if (ep->conn.passive)
 		number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
 	else if (number == DAT_CONNECTION_EVENT_PEER_REJECTED)
-		len = ep->events.private_len;
-	ep->events.outcome_owed = false;
+		len = ep->conn.private_len;
+	ep->conn.outcome_owed = false;
 	ep->conn.cancelled = false;
 	if (owed)
-		kdapl_ep_queue_conn(ep, &ep->events.outcome, number, len);
+		kdapl_ep_queue_conn(ep, &ep->conn.outcome, number, len);
 }
 
 /*
@@ -77,9 +77,9 @@ static void kdapl_cm_end_event(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
 	if (ep->first_error.valid)
 		number = DAT_CONNECTION_EVENT_BROKEN;
-	if (ep->events.end_owed)
-		kdapl_ep_queue_conn(ep, &ep->events.end, number, 0);
-	ep->events.end_owed = false;
+	if (ep->conn.end_owed)
+		kdapl_ep_queue_conn(ep, &ep->conn.end, number, 0);
+	ep->conn.end_owed = false;
 }
 
 /* The event of a connection that ends now; later causes do not change it */
@@ -92,7 +92,7 @@ static DAT_EVENT_NUMBER kdapl_cm_end_number(const struct kdapl_ep *ep)
 /* RDMA reads are flushed from here on, even if the peer has granted none. ep->lock held */
 static void kdapl_cm_disconnected(struct kdapl_ep *ep)
 {
-	WRITE_ONCE(ep->fast.max_reads_out, ep->setup.attr.max_rdma_read_out);
+	WRITE_ONCE(ep->fast.max_reads_out, ep->cfg.attr.max_rdma_read_out);
 	kdapl_ep_enter_disconnected(ep);
 }
 
@@ -151,9 +151,9 @@ static void kdapl_cm_final_events(struct kdapl_ep *ep)
 	if (ep->state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		kdapl_cm_disconnected(ep);
 	if (ep->dying) {
-		ep->events.outcome_owed = false;
+		ep->conn.outcome_owed = false;
 		ep->conn.cancelled = false;
-		ep->events.end_owed = false;
+		ep->conn.end_owed = false;
 	}
 	kdapl_cm_outcome(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 	kdapl_cm_end_event(ep, ep->conn.teardown_number);
@@ -208,8 +208,8 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 	int ret = kdapl_cm_route(ep->obj.ia, ep->conn.cm_id, remote);
 
 	/* The CM uses it for the route */
-	if (ep->setup.named.type_of_service >= 0)
-		rdma_set_service_type(ep->conn.cm_id, ep->setup.named.type_of_service);
+	if (ep->cfg.named.type_of_service >= 0)
+		rdma_set_service_type(ep->conn.cm_id, ep->cfg.named.type_of_service);
 	if (!ret)
 		ret = rdma_resolve_addr(ep->conn.cm_id, NULL, (const struct sockaddr *)remote,
 					KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_timeout_scale ?: 1));
@@ -226,14 +226,14 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
  */
 void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 {
-	attr->max_rd_atomic = min_t(int, attr->max_rd_atomic, ep->setup.attr.max_rdma_read_out);
+	attr->max_rd_atomic = min_t(int, attr->max_rd_atomic, ep->cfg.attr.max_rdma_read_out);
 	/* If the peer grants none, a read would never start (D-19) */
 	WRITE_ONCE(ep->fast.max_reads_out, attr->max_rd_atomic);
 	WRITE_ONCE(ep->conn.status.reads_out, attr->max_rd_atomic);
-	attr->retry_cnt = min_t(u8, attr->retry_cnt, ep->setup.named.retry_count);
-	attr->rnr_retry = ep->setup.named.rnr_retry_count;
-	if (ep->setup.named.ack_timeout)
-		attr->timeout = ep->setup.named.ack_timeout;
+	attr->retry_cnt = min_t(u8, attr->retry_cnt, ep->cfg.named.retry_count);
+	attr->rnr_retry = ep->cfg.named.rnr_retry_count;
+	if (ep->cfg.named.ack_timeout)
+		attr->timeout = ep->cfg.named.ack_timeout;
 	/* 0 means infinite */
 	if (!attr->timeout || attr->timeout > KDAPL_MAX_ACK_TIMEOUT)
 		attr->timeout = KDAPL_MAX_ACK_TIMEOUT;
@@ -268,7 +268,7 @@ int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 	case IB_QPS_RTR:
 		attr->min_rnr_timer = KDAPL_MIN_RNR_TIMER;
 		attr->max_dest_rd_atomic = min_t(int, attr->max_dest_rd_atomic,
-						 ep->setup.attr.max_rdma_read_in);
+						 ep->cfg.attr.max_rdma_read_in);
 		WRITE_ONCE(ep->conn.status.reads_in, attr->max_dest_rd_atomic);
 		mask |= IB_QP_MIN_RNR_TIMER;
 		break;
@@ -318,11 +318,11 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		.private_data = data,
 		.private_data_len = len,
 		.responder_resources = min_t(int, req->responder_resources,
-					     ep->setup.attr.max_rdma_read_in),
+					     ep->cfg.attr.max_rdma_read_in),
 		.initiator_depth = min_t(int, req->initiator_depth,
-					 ep->setup.attr.max_rdma_read_out),
+					 ep->cfg.attr.max_rdma_read_out),
 		.flow_control = req->flow_control,
-		.rnr_retry_count = ep->setup.named.rnr_retry_count,
+		.rnr_retry_count = ep->cfg.named.rnr_retry_count,
 		.srq = ep->fast.srq_attached,
 		.qp_num = kdapl_cm_qp(ep)->qp_num,
 	};

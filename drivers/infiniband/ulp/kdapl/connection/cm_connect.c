@@ -20,11 +20,11 @@ static void kdapl_connect_offer(struct kdapl_ep *ep, struct ib_qp *qp, const voi
 	ep->conn.offer = (struct rdma_conn_param) {
 		.private_data = ep->conn.private_out,
 		.private_data_len = len,
-		.responder_resources = min_t(int, ep->setup.attr.max_rdma_read_in, U8_MAX),
-		.initiator_depth = min_t(int, ep->setup.attr.max_rdma_read_out, U8_MAX),
+		.responder_resources = min_t(int, ep->cfg.attr.max_rdma_read_in, U8_MAX),
+		.initiator_depth = min_t(int, ep->cfg.attr.max_rdma_read_out, U8_MAX),
 		.flow_control = 1,
-		.retry_count = ep->setup.named.retry_count,
-		.rnr_retry_count = ep->setup.named.rnr_retry_count,
+		.retry_count = ep->cfg.named.retry_count,
+		.rnr_retry_count = ep->cfg.named.rnr_retry_count,
 		.srq = ep->fast.srq_attached,
 		.qp_num = qp->qp_num,
 	};
@@ -99,7 +99,7 @@ static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, const struct kdapl_co
 {
 	DAT_EP_STATE state = READ_ONCE(ep->state);
 
-	if (!ep->setup.connect_evd)
+	if (!ep->cfg.connect_evd)
 		return KDAPL_BAD_HANDLE(EVD_CONN);
 	if (!c->timeout)
 		return kdapl_connect_bad_arg(c, 0);
@@ -295,9 +295,9 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
 	case DAT_EP_STATE_COMPLETION_PENDING:
 		/* The attempt cannot succeed any more (C-17, C-23) */
-		if (ep->events.outcome_owed)
+		if (ep->conn.outcome_owed)
 			ep->conn.cancelled = true;
-		ep->events.outcome_owed = false;
+		ep->conn.outcome_owed = false;
 		kdapl_ep_schedule(ep, KDAPL_TODO_DISCONNECT);
 		return DAT_SUCCESS;
 	case DAT_EP_STATE_CONNECTED:

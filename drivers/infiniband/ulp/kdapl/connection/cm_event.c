@@ -57,9 +57,9 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 		ep->conn.fail_number = number;
 		/* Do not overwrite the data of an ESTABLISHED, which stays readable (C-46) */
 		if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) {
-			ep->events.private_len = len;
+			ep->conn.private_len = len;
 			if (len)
-				memcpy(ep->events.private, data, len);
+				memcpy(ep->conn.private, data, len);
 		}
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -100,8 +100,8 @@ static void kdapl_cm_response(struct kdapl_ep *ep, const struct rdma_conn_param 
 
 	spin_lock_irqsave(&ep->lock, flags);
 	if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING && param->private_data) {
-		ep->events.private_len = min_t(u16, param->private_data_len, KDAPL_REPLY_PRIVATE);
-		memcpy(ep->events.private, param->private_data, ep->events.private_len);
+		ep->conn.private_len = min_t(u16, param->private_data_len, KDAPL_REPLY_PRIVATE);
+		memcpy(ep->conn.private, param->private_data, ep->conn.private_len);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	kdapl_ep_schedule(ep, KDAPL_TODO_RESPONSE);
@@ -184,7 +184,7 @@ int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	default:
 		break;
 	}
-	if (ep->setup.cq)
-		kdapl_cq_schedule(ep->setup.cq);
+	if (ep->queue.cq)
+		kdapl_cq_schedule(ep->queue.cq);
 	return 0;
 }

@@ -206,8 +206,8 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	spin_lock_irq(&ep->lock);
 	ep->conn.passive = passive;
 	ep->conn.fail_number = 0;
-	ep->events.private_len = 0;
-	ep->events.outcome_owed = true;
+	ep->conn.private_len = 0;
+	ep->conn.outcome_owed = true;
 	ep->conn.cancelled = false;
 	ep->conn.ended_cleanly = false;
 	ep->conn.peer_gone = false;

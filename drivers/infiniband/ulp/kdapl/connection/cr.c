@@ -336,7 +336,7 @@ static DAT_RETURN kdapl_accept_check(const struct kdapl_cr *cr, struct kdapl_ep 
 		return KDAPL_BAD_ARG(4);
 	if (state != want && state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return kdapl_ep_state_error(state);
-	if (state != want || !ep->setup.connect_evd)
+	if (state != want || !ep->cfg.connect_evd)
 		return KDAPL_BAD_HANDLE(EP);
 	if (size < 0 || size > KDAPL_REPLY_PRIVATE)
 		return KDAPL_BAD_ARG(3);

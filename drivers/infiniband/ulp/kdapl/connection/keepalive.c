@@ -50,14 +50,14 @@ static void kdapl_keepalive_work(struct work_struct *work)
 
 	mutex_lock(&ep->mutex);
 	/* dat_ep_modify() may have turned it off since an earlier connection */
-	if (ep->setup.named.keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
+	if (ep->cfg.named.keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
 	    !ep->dying && !ep->orphaned) {
 		progress = kdapl_keepalive_progress(ep);
 		if (progress == ep->conn.keepalive_seen)
 			kdapl_ep_post_probe(ep);
 		ep->conn.keepalive_seen = progress;
 		queue_delayed_work(kdapl_wq, &ep->conn.keepalive,
-				   msecs_to_jiffies(ep->setup.named.keepalive_ms));
+				   msecs_to_jiffies(ep->cfg.named.keepalive_ms));
 	}
 	mutex_unlock(&ep->mutex);
 }
@@ -65,7 +65,7 @@ static void kdapl_keepalive_work(struct work_struct *work)
 /* An EP has become CONNECTED. Process context, ep->mutex held */
 void kdapl_keepalive_start(struct kdapl_ep *ep)
 {
-	int interval = ep->setup.named.keepalive_ms;
+	int interval = ep->cfg.named.keepalive_ms;
 
 	if (!interval)
 		return;

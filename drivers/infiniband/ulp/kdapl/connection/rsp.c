@@ -40,7 +40,7 @@ static DAT_RETURN kdapl_rsp_create(struct kdapl_ep *ep, struct kdapl_evd *evd,
 	if (state != DAT_EP_STATE_UNCONNECTED)
 		return kdapl_ep_state_error(state);
 	/* The outcome of the connection could not be reported */
-	if (!ep->setup.connect_evd)
+	if (!ep->cfg.connect_evd)
 		return KDAPL_BAD_HANDLE(EP);
 	sp = kdapl_sp_create(ep->obj.ia, evd, qual, kdapl_obj_handle(&ep->obj), false);
 	if (IS_ERR(sp))

@@ -21,13 +21,13 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 	struct kdapl_slot *slot;
 
 	spin_lock_irq(&ep->lock);
-	for (ev = ep->events.parked; ev; ev = next) {
+	for (ev = ep->parked.first; ev; ev = next) {
 		next = ev->next;
 		slot = kdapl_slot_of_event(ev);
 		kdapl_pool_put(slot);
 	}
-	ep->events.parked = NULL;
-	ep->events.parked_last = NULL;
+	ep->parked.first = NULL;
+	ep->parked.last = NULL;
 	spin_unlock_irq(&ep->lock);
 }
 
@@ -102,11 +102,11 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	if (!ep->texts || kdapl_obj_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia))
 		goto err_free;
 	ep->obj.ops = &kdapl_ep_ops;
-	ep->setup.attr = *attr;
+	ep->cfg.attr = *attr;
 	/* Do not keep pointers to the Consumer's arrays, whose contents are in @named */
-	ep->setup.attr.ep_provider_specific_count = 0;
-	ep->setup.attr.ep_provider_specific = NULL;
-	ep->setup.named = *named;
+	ep->cfg.attr.ep_provider_specific_count = 0;
+	ep->cfg.attr.ep_provider_specific = NULL;
+	ep->cfg.named = *named;
 	memcpy(&ep->conn.local, &ia->addr, sizeof(ep->conn.local));
 	spin_lock_init(&ep->lock);
 	spin_lock_init(&ep->sq.lock);
@@ -139,7 +139,7 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 		ret = KDAPL_ERROR(INVALID_HANDLE);
 		goto err_unuse;
 	}
-	ep->fast.srq_attached = ep->setup.srq;
+	ep->fast.srq_attached = ep->cfg.srq;
 	kdapl_ep_set_limits(ep);
 	if (!kdapl_ep_contexts_agree(ep)) {
 		ret = KDAPL_BAD_ARG(4);
@@ -155,7 +155,7 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 			ret = kdapl_ep_build_error(err);
 			goto err_leave;
 		}
-		if (ep->setup.srq)
+		if (ep->cfg.srq)
 			kdapl_srq_attach(ep, rcu_dereference_protected(ep->fast.qp, 1));
 		state = DAT_EP_STATE_UNCONNECTED;
 	}
@@ -164,10 +164,10 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 	ep->fast.slow_path |= KDAPL_EP_PARK;
 	spin_unlock_irq(&ep->lock);
 	*ep_handle = kdapl_obj_handle(&ep->obj);
-	ep->drain.verbs_counted = state == DAT_EP_STATE_UNCONNECTED;
-	if (ep->drain.verbs_counted)
+	ep->teardown.verbs_counted = state == DAT_EP_STATE_UNCONNECTED;
+	if (ep->teardown.verbs_counted)
 		atomic_inc(&ia->nqps);
-	kdapl_ia_add(ia, &ep->obj, ep->drain.verbs_counted);
+	kdapl_ia_add(ia, &ep->obj, ep->teardown.verbs_counted);
 	return DAT_SUCCESS;
 
 err_leave:
@@ -355,7 +355,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 		goto out_put;
 	kdapl_wait_grace_period();
 	kdapl_obj_drain(obj);
-	list_add(&ep->drain.teardown_node, &one);
+	list_add(&ep->teardown.node, &one);
 	kdapl_eps_teardown(&one, true);
 	kdapl_ep_get_evds(ep, &evds);
 	kdapl_ep_end(ep);

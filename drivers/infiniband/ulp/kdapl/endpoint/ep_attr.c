@@ -163,7 +163,7 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 /* Sets the limits that posts check. Any context */
 void kdapl_ep_set_limits(struct kdapl_ep *ep)
 {
-	const DAT_EP_ATTR *attr = &ep->setup.attr;
+	const DAT_EP_ATTR *attr = &ep->cfg.attr;
 	u32 common = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |
 		     (attr->request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 
@@ -174,12 +174,12 @@ void kdapl_ep_set_limits(struct kdapl_ep *ep)
 	ep->checks.max_send_iov = attr->max_request_iov;
 	ep->checks.max_read_iov = attr->max_rdma_read_iov;
 	ep->checks.max_write_iov = attr->max_rdma_write_iov;
-	ep->checks.max_recv_iov = ep->setup.srq ? ep->setup.srq->max_iov : attr->max_recv_iov;
+	ep->checks.max_recv_iov = ep->cfg.srq ? ep->cfg.srq->max_iov : attr->max_recv_iov;
 	ep->fast.max_message = attr->max_message_size;
 	ep->fast.max_rdma = attr->max_rdma_size;
 	ep->fast.max_reads_out = attr->max_rdma_read_out;
-	if (ep->setup.pz)
-		ep->checks.zone = ep->setup.pz->zone << KDAPL_ZONE_SHIFT;
+	if (ep->cfg.pz)
+		ep->checks.zone = ep->cfg.pz->zone << KDAPL_ZONE_SHIFT;
 	ep->fast.need_read = ep->checks.zone | DAT_MEM_PRIV_LOCAL_READ_FLAG;
 	ep->fast.need_write = ep->checks.zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 }

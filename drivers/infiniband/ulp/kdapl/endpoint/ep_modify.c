@@ -57,21 +57,21 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 {
 	/* Read them once: the Consumer may be changing them */
 	const DAT_EP_PARAM from = { .ep_attr = data_race(*attr) };
-	DAT_EP_PARAM all = { .ep_attr = ep->setup.attr };
-	DAT_EP_ATTR *to = &draft->setup.attr;
+	DAT_EP_PARAM all = { .ep_attr = ep->cfg.attr };
+	DAT_EP_ATTR *to = &draft->cfg.attr;
 	struct kdapl_ep_named named;
 	DAT_RETURN ret;
 
 	kdapl_copy_fields(&all, &from, mask & DAT_EP_FIELD_EP_ATTR_ALL, kdapl_ep_offsets);
 	*to = all.ep_attr;
-	ret = kdapl_ep_attr_check(ep->obj.ia, to, ep->setup.srq, KDAPL_BAD_ARG(3), &named);
+	ret = kdapl_ep_attr_check(ep->obj.ia, to, ep->cfg.srq, KDAPL_BAD_ARG(3), &named);
 	/* Do not keep pointers to the Consumer's arrays, whose contents are in @named */
 	to->ep_transport_specific_count = 0;
 	to->ep_transport_specific = NULL;
 	to->ep_provider_specific_count = 0;
 	to->ep_provider_specific = NULL;
 	/* The new array replaces the old one as a whole, so all values change together */
-	draft->setup.named = mask & KDAPL_EP_PROVIDER ? named : ep->setup.named;
+	draft->cfg.named = mask & KDAPL_EP_PROVIDER ? named : ep->cfg.named;
 	return ret;
 }
 
@@ -79,10 +79,10 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl_ep *ep,
 				      DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
 {
-	DAT_PZ_HANDLE pz = kdapl_handle_or_null(ep->setup.pz);
+	DAT_PZ_HANDLE pz = kdapl_handle_or_null(ep->cfg.pz);
 	DAT_EVD_HANDLE recv = kdapl_handle_or_null(ep->fast.recv_evd);
 	DAT_EVD_HANDLE request = kdapl_handle_or_null(ep->fast.request_evd);
-	DAT_EVD_HANDLE connect = kdapl_handle_or_null(ep->setup.connect_evd);
+	DAT_EVD_HANDLE connect = kdapl_handle_or_null(ep->cfg.connect_evd);
 	struct kdapl_ep_parents par = {};
 	bool ok;
 
@@ -96,13 +96,13 @@ static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl
 		connect = param->connect_evd_handle;
 	ok = kdapl_ep_get_parents(ep->obj.ia, pz, recv, request, connect, &par) == DAT_SUCCESS;
 	/* The SRQ does not change, and it exists because the EP uses it */
-	if (ok && ep->setup.srq) {
-		ok = kdapl_obj_tryget(&ep->setup.srq->obj);
-		par.srq = ok ? &ep->setup.srq->obj : NULL;
+	if (ok && ep->cfg.srq) {
+		ok = kdapl_obj_tryget(&ep->cfg.srq->obj);
+		par.srq = ok ? &ep->cfg.srq->obj : NULL;
 	}
 	ok = ok && kdapl_ep_use_parents(draft, &par);
 	kdapl_ep_put_parents(&par);
-	if (!ok || (draft->setup.srq && draft->setup.pz && draft->setup.pz != draft->setup.srq->pz))
+	if (!ok || (draft->cfg.srq && draft->cfg.pz && draft->cfg.pz != draft->cfg.srq->pz))
 		return KDAPL_BAD_ARG(3);
 	return DAT_SUCCESS;
 }
@@ -112,15 +112,15 @@ static bool kdapl_draft_fits(const struct kdapl_ep *draft, const struct kdapl_ep
 {
 	DAT_EP_STATE state = ep->state;
 
-	if ((draft->fast.recv_evd && !draft->setup.srq && !draft->setup.attr.max_recv_dtos) ||
-	    (draft->fast.request_evd && !draft->setup.attr.max_request_dtos) ||
+	if ((draft->fast.recv_evd && !draft->cfg.srq && !draft->cfg.attr.max_recv_dtos) ||
+	    (draft->fast.request_evd && !draft->cfg.attr.max_request_dtos) ||
 	    !kdapl_ep_contexts_agree(draft) || !kdapl_ep_context_fits(draft))
 		return false;
 	if (state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return true;
 	/* A configured EP must stay so; a service point relies on the connect EVD */
 	return kdapl_ep_configured(draft) &&
-	       (draft->setup.connect_evd || state == DAT_EP_STATE_UNCONNECTED);
+	       (draft->cfg.connect_evd || state == DAT_EP_STATE_UNCONNECTED);
 }
 
 static void kdapl_draft_free(struct kdapl_ep *draft)
@@ -160,22 +160,22 @@ static struct kdapl_ep *kdapl_draft_alloc(struct kdapl_ep *ep, DAT_EP_PARAM_MASK
 
 static bool kdapl_solicited(const struct kdapl_ep *ep)
 {
-	return ep->setup.attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	return ep->cfg.attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }
 
 /* Does the draft need its own verbs objects? */
 static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_ep *draft)
 {
-	const DAT_EP_ATTR *a = &ep->setup.attr, *b = &draft->setup.attr;
+	const DAT_EP_ATTR *a = &ep->cfg.attr, *b = &draft->cfg.attr;
 
 	if (ep->state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return kdapl_ep_configured(draft);
-	if (ep->setup.pz != draft->setup.pz || ep->fast.recv_evd != draft->fast.recv_evd ||
+	if (ep->cfg.pz != draft->cfg.pz || ep->fast.recv_evd != draft->fast.recv_evd ||
 	    ep->fast.request_evd != draft->fast.request_evd ||
-	    ep->setup.named.comp_vector != draft->setup.named.comp_vector)
+	    ep->cfg.named.comp_vector != draft->cfg.named.comp_vector)
 		return true;
-	if (!ep->setup.srq && (a->max_recv_dtos != b->max_recv_dtos ||
-			       a->max_recv_iov != b->max_recv_iov))
+	if (!ep->cfg.srq && (a->max_recv_dtos != b->max_recv_dtos ||
+			     a->max_recv_iov != b->max_recv_iov))
 		return true;
 	/* Whether a QP admits RDMA reads, and a CQ waits for solicited messages, is fixed */
 	return a->max_request_dtos != b->max_request_dtos ||
@@ -190,12 +190,12 @@ static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_
 static void kdapl_modify_swap(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	lockdep_assert_held(&ep->lock);
-	swap(ep->setup.attr, draft->setup.attr);
-	swap(ep->setup.named, draft->setup.named);
-	swap(ep->setup.pz, draft->setup.pz);
+	swap(ep->cfg.attr, draft->cfg.attr);
+	swap(ep->cfg.named, draft->cfg.named);
+	swap(ep->cfg.pz, draft->cfg.pz);
 	swap(ep->fast.recv_evd, draft->fast.recv_evd);
 	swap(ep->fast.request_evd, draft->fast.request_evd);
-	swap(ep->setup.connect_evd, draft->setup.connect_evd);
+	swap(ep->cfg.connect_evd, draft->cfg.connect_evd);
 	kdapl_ep_set_limits(ep);
 }
 
@@ -207,12 +207,12 @@ static void kdapl_modify_swap_verbs(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	lockdep_assert_held(&ep->lock);
 	kdapl_pool_swap(&ep->rq, &draft->rq);
 	kdapl_pool_swap(&ep->sq.pool, &draft->sq.pool);
-	swap(ep->setup.slots, draft->setup.slots);
+	swap(ep->queue.slots, draft->queue.slots);
 	swap(ep->sq.run, draft->sq.run);
 	swap(ep->sq.run_mask, draft->sq.run_mask);
 	swap(ep->sq.run_max, draft->sq.run_max);
 	ep->sq.run_start = ep->sq.run_tail;
-	swap(ep->setup.cq, draft->setup.cq);
+	swap(ep->queue.cq, draft->queue.cq);
 	WRITE_ONCE(ep->fast.slow_path, (ep->fast.slow_path & ~KDAPL_EP_SOLICITED) |
 				       (draft->fast.slow_path & KDAPL_EP_SOLICITED));
 	RCU_INIT_POINTER(draft->fast.qp, rcu_dereference_protected(ep->fast.qp, 1));
@@ -265,7 +265,7 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	/* Posts that have read the stack of slots before it was closed have ended after this */
 	kdapl_wait_grace_period();
 	if (first) {
-		ep->drain.verbs_counted = true;
+		ep->teardown.verbs_counted = true;
 		atomic_inc(&ep->obj.ia->nqps);
 		kdapl_ia_verbs_get(ep->obj.ia);
 	}
@@ -275,7 +275,7 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	/* Even if the state is the same, because the legal posts depend on the limits */
 	kdapl_ep_set_state(ep, first ? DAT_EP_STATE_UNCONNECTED : ep->state);
 	spin_unlock_irq(&ep->lock);
-	if (ep->setup.srq) {
+	if (ep->cfg.srq) {
 		kdapl_srq_detach(ep);
 		kdapl_wait_grace_period();
 		kdapl_srq_attach(ep, rcu_dereference_protected(ep->fast.qp, 1));

@@ -10,7 +10,7 @@
 static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 {
 	struct kdapl_evd **evds[] = {
-		&ep->fast.recv_evd, &ep->fast.request_evd, &ep->setup.connect_evd
+		&ep->fast.recv_evd, &ep->fast.request_evd, &ep->cfg.connect_evd
 	};
 
 	return READ_ONCE(*evds[i]);
@@ -120,17 +120,17 @@ bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 	lockdep_assert_held(&ep->obj.ia->mutex);
 	if (old)
 		kdapl_ep_count(old, -1);
-	if ((recv && recv->nrecv && recv->recv_flags != ep->setup.attr.recv_completion_flags) ||
+	if ((recv && recv->nrecv && recv->recv_flags != ep->cfg.attr.recv_completion_flags) ||
 	    (request && request->nrequest &&
-	     request->request_flags != ep->setup.attr.request_completion_flags)) {
+	     request->request_flags != ep->cfg.attr.request_completion_flags)) {
 		if (old)
 			kdapl_ep_count(old, 1);
 		return false;
 	}
 	if (recv)
-		recv->recv_flags = ep->setup.attr.recv_completion_flags;
+		recv->recv_flags = ep->cfg.attr.recv_completion_flags;
 	if (request)
-		request->request_flags = ep->setup.attr.request_completion_flags;
+		request->request_flags = ep->cfg.attr.request_completion_flags;
 	kdapl_ep_count(ep, 1);
 	return true;
 }
@@ -165,10 +165,10 @@ void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
 	for (i = 0; i < KDAPL_EP_EVDS; i++)
 		if (kdapl_ep_evd(ep, i))
 			kdapl_obj_unuse(&kdapl_ep_evd(ep, i)->obj);
-	if (ep->setup.pz)
-		kdapl_obj_unuse(&ep->setup.pz->obj);
-	if (ep->setup.srq)
-		kdapl_obj_unuse(&ep->setup.srq->obj);
+	if (ep->cfg.pz)
+		kdapl_obj_unuse(&ep->cfg.pz->obj);
+	if (ep->cfg.srq)
+		kdapl_obj_unuse(&ep->cfg.srq->obj);
 }
 
 /* Looks up an EVD of the IA that has a stream. NULL for DAT_HANDLE_NULL; false: no such EVD */
@@ -235,24 +235,24 @@ bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *pa
 	if (par->request_evd && kdapl_obj_tryuse(par->request_evd))
 		ep->fast.request_evd = to_kdapl_evd(par->request_evd);
 	if (par->connect_evd && kdapl_obj_tryuse(par->connect_evd))
-		ep->setup.connect_evd = to_kdapl_evd(par->connect_evd);
+		ep->cfg.connect_evd = to_kdapl_evd(par->connect_evd);
 	if (par->pz && kdapl_obj_tryuse(par->pz))
-		ep->setup.pz = to_kdapl_pz(par->pz);
+		ep->cfg.pz = to_kdapl_pz(par->pz);
 	if (par->srq && kdapl_obj_tryuse(par->srq))
-		ep->setup.srq = to_kdapl_srq(par->srq);
+		ep->cfg.srq = to_kdapl_srq(par->srq);
 	return !!par->recv_evd == !!ep->fast.recv_evd &&
 	       !!par->request_evd == !!ep->fast.request_evd &&
-	       !!par->connect_evd == !!ep->setup.connect_evd && !!par->pz == !!ep->setup.pz &&
-	       !!par->srq == !!ep->setup.srq;
+	       !!par->connect_evd == !!ep->cfg.connect_evd && !!par->pz == !!ep->cfg.pz &&
+	       !!par->srq == !!ep->cfg.srq;
 }
 
 /* Does an EP have all objects that its depths require? Any context */
 bool kdapl_ep_configured(const struct kdapl_ep *ep)
 {
-	const struct kdapl_ep_setup *setup = &ep->setup;
+	const struct kdapl_ep_cfg *cfg = &ep->cfg;
 
-	return setup->pz && (ep->fast.recv_evd || (!setup->srq && !setup->attr.max_recv_dtos)) &&
-	       (ep->fast.request_evd || !setup->attr.max_request_dtos);
+	return cfg->pz && (ep->fast.recv_evd || (!cfg->srq && !cfg->attr.max_recv_dtos)) &&
+	       (ep->fast.request_evd || !cfg->attr.max_request_dtos);
 }
 
 /* Do the EVDs of receives and of requests have the same context? Any context */
@@ -269,5 +269,5 @@ bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
 bool kdapl_ep_context_fits(const struct kdapl_ep *ep)
 {
 	return kdapl_ep_context(ep) != KDAPL_CONTEXT_POLL ||
-	       ep->setup.attr.recv_completion_flags != DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	       ep->cfg.attr.recv_completion_flags != DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }

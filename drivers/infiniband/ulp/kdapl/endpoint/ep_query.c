@@ -40,7 +40,7 @@ static DAT_COUNT kdapl_ep_fill_named(struct kdapl_ep *ep)
 	texts->named[1].name = "kdapl.cm_status";
 	texts->named[1].value = texts->cm_status;
 	for (i = 0; i < KDAPL_EP_NAMED_VALUES; i++) {
-		number = *kdapl_ep_named_value(&ep->setup.named, i);
+		number = *kdapl_ep_named_value(&ep->cfg.named, i);
 		/* Chosen by the core or the CM: not a value that a Consumer may set */
 		if (number < 0)
 			continue;
@@ -66,12 +66,12 @@ static void kdapl_ep_fill(struct kdapl_obj *obj, union kdapl_param *param)
 	p->ep_state = ep->state;
 	p->local_port_qual = ep->conn.local_port;
 	p->remote_port_qual = ep->conn.remote_port;
-	p->pz_handle = kdapl_handle_or_null(ep->setup.pz);
+	p->pz_handle = kdapl_handle_or_null(ep->cfg.pz);
 	p->recv_evd_handle = kdapl_handle_or_null(ep->fast.recv_evd);
 	p->request_evd_handle = kdapl_handle_or_null(ep->fast.request_evd);
-	p->connect_evd_handle = kdapl_handle_or_null(ep->setup.connect_evd);
-	p->srq_handle = kdapl_handle_or_null(ep->setup.srq);
-	p->ep_attr = ep->setup.attr;
+	p->connect_evd_handle = kdapl_handle_or_null(ep->cfg.connect_evd);
+	p->srq_handle = kdapl_handle_or_null(ep->cfg.srq);
+	p->ep_attr = ep->cfg.attr;
 	p->ep_attr.ep_provider_specific_count = kdapl_ep_fill_named(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 	p->ep_attr.ep_provider_specific = ep->texts->named;

@@ -23,7 +23,7 @@ static bool kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 	/* Only later posts are left, so this seldom waits */
 	int lost = kdapl_ep_drain(ep, old, true);
 
-	if (ep->setup.srq)
+	if (ep->cfg.srq)
 		kdapl_srq_detach(ep);
 	kdapl_ep_free_qp(ep, old);
 	if (lost) {
@@ -32,7 +32,7 @@ static bool kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 		spin_lock_irq(&ep->lock);
 		kdapl_ep_enter_disconnected(ep);
 		spin_unlock_irq(&ep->lock);
-	} else if (ep->setup.srq) {
+	} else if (ep->cfg.srq) {
 		/* The CQ stays in use: wait for the done callbacks that are running now */
 		kdapl_wait_grace_period();
 	}
@@ -56,7 +56,7 @@ static bool kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	kdapl_wait_grace_period();
 	if (old && !kdapl_ep_destroy_old_qp(ep, old))
 		return false;
-	if (ep->setup.srq)
+	if (ep->cfg.srq)
 		kdapl_srq_attach(ep, new);
 	ep->drain.qp_left_init = false;
 	reinit_completion(&ep->drain.last_wqe);
@@ -75,12 +75,12 @@ static int kdapl_ep_renew_cq(struct kdapl_ep *ep)
 {
 	struct kdapl_cq *cq;
 
-	if (ep->setup.cq)
+	if (ep->queue.cq)
 		return 0;
-	cq = kdapl_cq_get(ep, ep->setup.pz->pd->device);
+	cq = kdapl_cq_get(ep, ep->cfg.pz->pd->device);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
-	ep->setup.cq = cq;
+	ep->queue.cq = cq;
 	return 0;
 }
 

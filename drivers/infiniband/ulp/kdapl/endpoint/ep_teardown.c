@@ -34,16 +34,16 @@ static void kdapl_teardown_hide(struct kdapl_ep *ep, unsigned long since)
 static void kdapl_teardown_drain(struct kdapl_ep *ep)
 {
 	mutex_lock(&ep->mutex);
-	if (ep->drain.teardown_qp && !ep->drain.timed_out && ep->drain.qp_moved)
-		kdapl_drain_begin(ep, ep->drain.teardown_qp);
+	if (ep->teardown.qp && !ep->drain.timed_out && ep->drain.qp_moved)
+		kdapl_drain_begin(ep, ep->teardown.qp);
 	mutex_unlock(&ep->mutex);
 }
 
 static void kdapl_teardown_destroy(struct kdapl_ep *ep, unsigned long since)
 {
 	mutex_lock(&ep->mutex);
-	if (ep->drain.teardown_qp && !ep->drain.timed_out && ep->drain.qp_moved)
-		ep->drain.timed_out = kdapl_drain_end(ep, ep->drain.teardown_qp, true, since);
+	if (ep->teardown.qp && !ep->drain.timed_out && ep->drain.qp_moved)
+		ep->drain.timed_out = kdapl_drain_end(ep, ep->teardown.qp, true, since);
 	kdapl_ep_destroy_qp(ep);
 	mutex_unlock(&ep->mutex);
 }
@@ -52,12 +52,12 @@ static void kdapl_teardown_finish(struct kdapl_ep *ep)
 {
 	mutex_lock(&ep->mutex);
 	kdapl_ep_finish_verbs(ep);
-	if (ep->drain.verbs_counted) {
+	if (ep->teardown.verbs_counted) {
 		if (atomic_dec_and_test(&ep->obj.ia->nqps))
 			wake_up(&ep->obj.ia->wait);
 		kdapl_ia_verbs_put(ep->obj.ia);
 	}
-	ep->drain.verbs_counted = false;
+	ep->teardown.verbs_counted = false;
 	mutex_unlock(&ep->mutex);
 }
 
@@ -66,7 +66,7 @@ static void kdapl_teardown_finish(struct kdapl_ep *ep)
  * EPs before the next begins. So any number of EPs costs two grace periods, and in each drain the
  * time of the slowest QP. Process context.
  *
- * @eps:   the EPs, by drain.teardown_node; they are being freed or their device is being removed
+ * @eps:   the EPs, by teardown.node; they are being freed or their device is being removed
  * @dying: the EPs are being freed: they were unpublished a grace period ago, and no reference is
  *         left. Otherwise they are referenced, and get their pending events
  */
@@ -77,20 +77,20 @@ void kdapl_eps_teardown(struct list_head *eps, bool dying)
 
 	if (list_empty(eps))
 		return;
-	list_for_each_entry(ep, eps, drain.teardown_node)
+	list_for_each_entry(ep, eps, teardown.node)
 		kdapl_teardown_begin(ep, dying);
 	since = jiffies;
-	list_for_each_entry(ep, eps, drain.teardown_node)
+	list_for_each_entry(ep, eps, teardown.node)
 		kdapl_teardown_hide(ep, since);
 	/* Afterwards no post can reach a QP any more, so the second drain is complete */
 	kdapl_wait_grace_period();
-	list_for_each_entry(ep, eps, drain.teardown_node)
+	list_for_each_entry(ep, eps, teardown.node)
 		kdapl_teardown_drain(ep);
 	since = jiffies;
-	list_for_each_entry(ep, eps, drain.teardown_node)
+	list_for_each_entry(ep, eps, teardown.node)
 		kdapl_teardown_destroy(ep, since);
 	/* Wait for running done callbacks, CQ polls and lookups of SRQ buffers */
 	kdapl_wait_grace_period();
-	list_for_each_entry(ep, eps, drain.teardown_node)
+	list_for_each_entry(ep, eps, teardown.node)
 		kdapl_teardown_finish(ep);
 }

@@ -120,7 +120,7 @@ static void kdapl_fill_conn(struct kdapl_event *ev, DAT_EVENT *out)
 	out->event_number = ce->number;
 	data->ep_handle = kdapl_obj_handle(&ev->ep->obj);
 	data->private_data_size = ce->private_len;
-	data->private_data = ce->private_len ? ev->ep->events.private : NULL;
+	data->private_data = ce->private_len ? ev->ep->conn.private : NULL;
 }
 
 /* Returns the CR of an event, on which the event holds a reference, or NULL */

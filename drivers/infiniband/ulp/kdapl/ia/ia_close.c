@@ -75,10 +75,10 @@ static void kdapl_ia_orphan_eps(struct kdapl_ia *ia)
 	mutex_lock(&ia->mutex);
 	list_for_each_entry(obj, &ia->objs[DAT_HANDLE_TYPE_EP], node)
 		if (kdapl_obj_tryget(obj))
-			list_add_tail(&to_kdapl_ep(obj)->drain.teardown_node, &eps);
+			list_add_tail(&to_kdapl_ep(obj)->teardown.node, &eps);
 	mutex_unlock(&ia->mutex);
 	kdapl_eps_teardown(&eps, false);
-	list_for_each_entry_safe(ep, next, &eps, drain.teardown_node)
+	list_for_each_entry_safe(ep, next, &eps, teardown.node)
 		kdapl_obj_put(&ep->obj);
 }
 
@@ -190,7 +190,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 			continue;
 		kdapl_obj_drain(obj);
 		if (type == DAT_HANDLE_TYPE_EP)
-			list_add_tail(&to_kdapl_ep(obj)->drain.teardown_node, &eps);
+			list_add_tail(&to_kdapl_ep(obj)->teardown.node, &eps);
 	}
 	kdapl_eps_teardown(&eps, true);
 	list_for_each_entry_safe(obj, next, doomed, node) {

@@ -255,8 +255,8 @@ static void kdapl_show_ep(struct seq_file *m, struct kdapl_obj *obj)
 	recvs = ep->rq;
 	requests = ep->sq.pool;
 	error = ep->first_error;
-	parked = ep->events.parked;
-	show_object(m, "pz", ep->setup.pz);
+	parked = ep->parked.first;
+	show_object(m, "pz", ep->cfg.pz);
 	seq_printf(m, " state=%s", kdapl_name_of(ep_states, ARRAY_SIZE(ep_states), ep->state));
 	qp = rcu_dereference(ep->fast.qp);
 	if (qp)
@@ -265,8 +265,8 @@ static void kdapl_show_ep(struct seq_file *m, struct kdapl_obj *obj)
 		seq_puts(m, " qp=none");
 	show_object(m, "recv_evd", ep->fast.recv_evd);
 	show_object(m, "request_evd", ep->fast.request_evd);
-	show_object(m, "connect_evd", ep->setup.connect_evd);
-	show_object(m, "srq", ep->setup.srq);
+	show_object(m, "connect_evd", ep->cfg.connect_evd);
+	show_object(m, "srq", ep->cfg.srq);
 	kdapl_show_peer(m, ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 	kdapl_show_pool(m, "recvs", &recvs);

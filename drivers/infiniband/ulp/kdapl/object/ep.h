@@ -208,52 +208,48 @@ struct kdapl_ep_checks {
 };
 
 /**
- * struct kdapl_ep_events - parked completions, and the two events of a connection; under ep->lock
- * @parked: completions from before the connection, oldest first; while @flushes_held, software
- *          flushes that wait for those of the device
- * @parked_fired: recv_evd->nfired when the first completion was parked
+ * struct kdapl_ep_parked - written by post/, under ep->lock: completions from before the connection
+ * @first:  the oldest one; while @flushes_held, the list has software flushes, which wait for those
+ *          of the device
+ * @fired:  recv_evd->nfired when the first completion was parked
  * @flushes_held: posts find no QP, but its drain has not ended
- * @outcome_owed: an attempt has begun, and its outcome was not queued (C-40)
- * @end_owed: ESTABLISHED was queued, and the end event was not (C-41)
- * @private: the peer's private data, written before the outcome event is queued. The event points
- *          to it, so it stays until a new attempt, which needs a reset
  */
-struct kdapl_ep_events {
-	struct kdapl_event *parked;
-	struct kdapl_event *parked_last;
-	int parked_fired;
+struct kdapl_ep_parked {
+	struct kdapl_event *first;
+	struct kdapl_event *last;
+	int fired;
 	bool flushes_held;
-	bool outcome_owed;
-	bool end_owed;
-	struct kdapl_conn_event outcome;
-	struct kdapl_conn_event end;
-	u16 private_len;
-	u8 private[KDAPL_REPLY_PRIVATE];
 };
 
 /**
- * struct kdapl_ep_setup - what the EP was made of
+ * struct kdapl_ep_cfg - written by endpoint/: what the Consumer chose, by dat_ep_create() or later
  * @pz:     like @connect_evd, @attr and @named, changed under ep->mutex and ep->lock
  * @srq:    constant
- * @cq:     changed under ep->mutex, while the EP has no cm_id: the CM callback reads it
- * @srq_node: on srq->eps while @qp_value is set; written under srq->mutex, read under RCU
- * @qp_value: the QP by which completions of the SRQ find the EP; never dereferenced
- * @slots:  the memory of the slots of both queues, and of the run ring
  */
-struct kdapl_ep_setup {
+struct kdapl_ep_cfg {
 	struct kdapl_pz *pz;
 	struct kdapl_srq *srq;
-	struct kdapl_cq *cq;
 	struct kdapl_evd *connect_evd;
-	struct hlist_node srq_node;
-	const struct ib_qp *qp_value;
 	DAT_EP_ATTR attr;
 	struct kdapl_ep_named named;
+};
+
+/**
+ * struct kdapl_ep_queue - written by queue/, exchanged by dat_ep_modify(): what the QP needs
+ * @srq_node: on srq->eps while @qp_value is set; written under srq->mutex, read under RCU
+ * @qp_value: the QP by which completions of the SRQ find the EP; never dereferenced
+ * @cq:     changed under ep->mutex, while the EP has no cm_id: the CM callback reads it
+ * @slots:  the memory of the slots of both queues, and of the run ring; under ep->mutex
+ */
+struct kdapl_ep_queue {
+	struct hlist_node srq_node;
+	const struct ib_qp *qp_value;
+	struct kdapl_cq *cq;
 	void *slots;
 };
 
 /**
- * struct kdapl_ep_conn - the connection; only connection/ changes it, under ep->mutex unless said
+ * struct kdapl_ep_conn - written by connection/, under ep->mutex unless said: the connection
  * @keepalive_seen: progress of the queues when @keepalive last ran
  * @keepalive: probes an idle connection, see keepalive.c
  * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
@@ -261,6 +257,9 @@ struct kdapl_ep_setup {
  * @cm_id:  of the current attempt or connection, otherwise NULL
  * @notice: reserved for kdapl_notice_end(), so that the end of @cm_id needs no memory
  * @passive: the EP accepts; under ep->lock and ep->mutex
+ * @outcome_owed: an attempt has begun, and its outcome was not queued (C-40); like @end_owed,
+ *          @outcome and @end, under ep->lock, and also written by ep_state.c
+ * @end_owed: ESTABLISHED was queued, and the end event was not (C-41)
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
  * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @lingers_for
  * @fail_number: outcome of the first failure of the attempt, or 0; under ep->lock
@@ -281,6 +280,8 @@ struct kdapl_ep_setup {
  * @lingers_for: enum kdapl_linger; written under ep->mutex and ep->lock
  * @posts_queued: graceful disconnect: all posts that saw CONNECTED are in the queue
  * @teardown_number: end event of a connection that ends because its EP is destroyed
+ * @private: the peer's private data, written under ep->lock before the outcome event is queued. The
+ *          event points to it, so it stays until a new attempt, which needs a reset
  */
 struct kdapl_ep_conn {
 	u64 keepalive_seen;
@@ -289,6 +290,8 @@ struct kdapl_ep_conn {
 	struct rdma_cm_id *cm_id;
 	struct kdapl_notice *notice;
 	bool passive;
+	bool outcome_owed;
+	bool end_owed;
 	unsigned long todo;
 	struct work_struct work;
 	struct delayed_work timer;
@@ -310,10 +313,14 @@ struct kdapl_ep_conn {
 	u8 lingers_for;
 	bool posts_queued;
 	DAT_EVENT_NUMBER teardown_number;
+	struct kdapl_conn_event outcome;
+	struct kdapl_conn_event end;
+	u16 private_len;
+	u8 private[KDAPL_REPLY_PRIVATE];
 };
 
 /**
- * struct kdapl_ep_drain - how the QP empties, and its end; under ep->mutex unless said
+ * struct kdapl_ep_drain - written by all who move or empty the QP, under ep->mutex unless said
  * @qp_left_init: the QP has left INIT
  * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are not errors; written
  *          under ep->mutex and ep->lock
@@ -324,22 +331,28 @@ struct kdapl_ep_conn {
  * @tail_marker: shows that unsignalled requests have completed; for its lock see struct
  *          kdapl_marker
  * @sq_marker: like @rq_marker, drains a queue
- * @verbs_counted: the EP is counted in ia->nqps and ia->nverbs
- * @teardown_qp: QP that posts do not find any more, to be destroyed
- * @teardown_node: on the list that the caller of kdapl_eps_teardown() owns
  */
 struct kdapl_ep_drain {
 	bool qp_left_init;
 	bool qp_moved;
 	bool qp_stuck;
 	bool timed_out;
-	bool verbs_counted;
 	struct completion last_wqe;
 	struct kdapl_marker tail_marker;
 	struct kdapl_marker sq_marker;
 	struct kdapl_marker rq_marker;
-	struct ib_qp *teardown_qp;
-	struct list_head teardown_node;
+};
+
+/**
+ * struct kdapl_ep_teardown - written by endpoint/ and queue/, under ep->mutex: the end of the QP
+ * @qp:     QP that posts do not find any more, to be destroyed
+ * @node:   on the list that the caller of kdapl_eps_teardown() owns
+ * @verbs_counted: the EP is counted in ia->nqps and ia->nverbs
+ */
+struct kdapl_ep_teardown {
+	struct ib_qp *qp;
+	struct list_head node;
+	bool verbs_counted;
 };
 
 /**
@@ -370,14 +383,16 @@ struct kdapl_ep {
 	struct kdapl_first_error first_error;
 	u32 nerrors;
 	unsigned long connected_at;
-	struct kdapl_ep_events events;
+	struct kdapl_ep_parked parked;
 
 	struct mutex mutex;	/* see above */
 	bool dying;
 	bool orphaned;
-	struct kdapl_ep_setup setup;
+	struct kdapl_ep_cfg cfg;
+	struct kdapl_ep_queue queue;
 	struct kdapl_ep_conn conn;
 	struct kdapl_ep_drain drain;
+	struct kdapl_ep_teardown teardown;
 	struct kdapl_ep_attr_text *texts;
 };
 

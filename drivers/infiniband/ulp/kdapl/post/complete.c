@@ -28,15 +28,15 @@ static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
 	 * The device may announce a parked completion from now on. It does not announce
 	 * a software flush that is held back.
 	 */
-	if (!ep->events.parked && (ep->fast.slow_path & KDAPL_EP_SOLICITED) &&
-	    !ep->events.flushes_held)
-		ep->events.parked_fired = atomic_read(&ep->fast.recv_evd->nfired);
+	if (!ep->parked.first && (ep->fast.slow_path & KDAPL_EP_SOLICITED) &&
+	    !ep->parked.flushes_held)
+		ep->parked.fired = atomic_read(&ep->fast.recv_evd->nfired);
 	ev->next = NULL;
-	if (ep->events.parked_last)
-		ep->events.parked_last->next = ev;
+	if (ep->parked.last)
+		ep->parked.last->next = ev;
 	else
-		ep->events.parked = ev;
-	ep->events.parked_last = ev;
+		ep->parked.first = ev;
+	ep->parked.last = ev;
 }
 
 /* Parks a completion of an EP without a connection; false if it has one by now */
@@ -355,7 +355,7 @@ static __always_inline struct hlist_node *kdapl_srq_find_ep(struct kdapl_srq *sr
 	node = kdapl_rcu_dereference(hlist_first_rcu(&srq->eps[kdapl_srq_bucket(qp)]));
 	/* hlist_for_each_entry_rcu() would test for NULL twice */
 	for (; likely(node); node = kdapl_rcu_dereference(hlist_next_rcu(node)))
-		if (likely(hlist_entry(node, struct kdapl_ep_setup, srq_node)->qp_value == qp))
+		if (likely(hlist_entry(node, struct kdapl_ep_queue, srq_node)->qp_value == qp))
 			return node;
 	return NULL;
 }
@@ -385,7 +385,7 @@ static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct k
 	kdapl_rcu_read_lock_done();
 	node = kdapl_srq_find_ep(srq, wc->qp);
 	if (likely(node)) {
-		ep = hlist_entry(node, struct kdapl_ep, setup.srq_node);
+		ep = hlist_entry(node, struct kdapl_ep, queue.srq_node);
 		slot->ev.ep = ep;
 		kdapl_recv_event(ep, slot, wc);
 	} else {
@@ -444,7 +444,7 @@ void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 	if (READ_ONCE(slot->ev.state) != KDAPL_SLOT_POSTED)
 		goto out;
 	kdapl_flush_slot(ep, slot);
-	if (ep->events.flushes_held)
+	if (ep->parked.flushes_held)
 		kdapl_park_append(ep, &slot->ev);
 	else
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, &slot->ev), &slot->ev, false);
@@ -495,7 +495,7 @@ void kdapl_flush_kept(struct kdapl_ep *ep)
 void kdapl_ep_hold(struct kdapl_ep *ep)
 {
 	spin_lock_irq(&ep->lock);
-	ep->events.flushes_held = true;
+	ep->parked.flushes_held = true;
 	spin_unlock_irq(&ep->lock);
 }
 
@@ -508,15 +508,15 @@ void kdapl_ep_unhold(struct kdapl_ep *ep)
 	struct kdapl_event *ev, *next;
 
 	spin_lock_irq(&ep->lock);
-	ep->events.flushes_held = false;
+	ep->parked.flushes_held = false;
 	/* Before a connection the list holds parked completions, which stay there */
-	for (ev = ep->fast.slow_path & KDAPL_EP_PARK ? NULL : ep->events.parked; ev; ev = next) {
+	for (ev = ep->fast.slow_path & KDAPL_EP_PARK ? NULL : ep->parked.first; ev; ev = next) {
 		next = ev->next;
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, ev), ev, false);
 	}
 	if (!(ep->fast.slow_path & KDAPL_EP_PARK)) {
-		ep->events.parked = NULL;
-		ep->events.parked_last = NULL;
+		ep->parked.first = NULL;
+		ep->parked.last = NULL;
 	}
 	spin_unlock_irq(&ep->lock);
 }

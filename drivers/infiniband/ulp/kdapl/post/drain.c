@@ -158,16 +158,16 @@ static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
 			      unsigned long deadline)
 {
-	bool polled = ep->setup.cq->recv || ep->setup.cq->request;
+	bool polled = ep->queue.cq->recv || ep->queue.cq->request;
 	unsigned long step = polled ? KDAPL_DRAIN_POLL_JIFFIES : msecs_to_jiffies(1000);
 	long left;
 
-	kdapl_cq_poll(ep->setup.cq);
+	kdapl_cq_poll(ep->queue.cq);
 	for (;;) {
 		left = deadline - jiffies;
 		if (wait_for_completion_timeout(&marker->done, clamp_t(long, left, 0, step)))
 			return true;
-		kdapl_cq_poll(ep->setup.cq);
+		kdapl_cq_poll(ep->queue.cq);
 		if (time_after_eq(jiffies, deadline))
 			return try_wait_for_completion(&marker->done);
 	}
@@ -221,7 +221,7 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned lon
 		if (time_after_eq(jiffies, deadline))
 			return -ETIMEDOUT;
 		msleep(20);
-		kdapl_cq_poll(ep->setup.cq);
+		kdapl_cq_poll(ep->queue.cq);
 	}
 	return 0;
 }
@@ -352,7 +352,7 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 	}
 	if (!kdapl_marker_wait_posted(ep, qp, &ep->drain.sq_marker, deadline))
 		return -ETIMEDOUT;
-	kdapl_cq_poll(ep->setup.cq);
+	kdapl_cq_poll(ep->queue.cq);
 	if (ep->drain.sq_marker.refused || (!ep->fast.srq_attached && ep->drain.rq_marker.refused))
 		ret = kdapl_drain_by_count(ep, wait_all, since);
 	if (!ret)

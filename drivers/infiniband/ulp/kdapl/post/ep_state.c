@@ -55,7 +55,7 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 	struct kdapl_slot *slot;
 
 	lockdep_assert_held(&ep->lock);
-	for (ev = ep->events.parked; ev; ev = next) {
+	for (ev = ep->parked.first; ev; ev = next) {
 		next = ev->next;
 		if (flush) {
 			slot = kdapl_slot_of_event(ev);
@@ -73,11 +73,11 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 	 * message queued (kdapl_evd_mark_fired() counts first and marks then).
 	 */
 	smp_mb();
-	if (!flush && ep->events.parked && (ep->fast.slow_path & KDAPL_EP_SOLICITED) &&
-	    atomic_read(&ep->fast.recv_evd->nfired) != ep->events.parked_fired)
+	if (!flush && ep->parked.first && (ep->fast.slow_path & KDAPL_EP_SOLICITED) &&
+	    atomic_read(&ep->fast.recv_evd->nfired) != ep->parked.fired)
 		kdapl_evd_notify_all(ep->fast.recv_evd);
-	ep->events.parked = NULL;
-	ep->events.parked_last = NULL;
+	ep->parked.first = NULL;
+	ep->parked.last = NULL;
 	/* Last: a done callback that finds PARK cleared without the lock queues after these */
 	smp_store_release(&ep->fast.slow_path, ep->fast.slow_path & ~KDAPL_EP_PARK);
 }
@@ -89,7 +89,7 @@ bool kdapl_ep_message_parked(struct kdapl_ep *ep)
 	bool found = false;
 
 	spin_lock_irq(&ep->lock);
-	for (ev = ep->events.parked; ev && !found; ev = ev->next)
+	for (ev = ep->parked.first; ev && !found; ev = ev->next)
 		found = kdapl_slot_of_event(ev)->dto.status == DAT_DTO_SUCCESS;
 	spin_unlock_irq(&ep->lock);
 	return found;
@@ -129,9 +129,9 @@ void kdapl_ep_enter_disconnected(struct kdapl_ep *ep)
 /*
  * Queues a connection event. Any context; ep->lock held, the state already changed (C-42).
  *
- * @ce:          ep->events.outcome or ep->events.end
+ * @ce:          ep->conn.outcome or ep->conn.end
  * @number:      DAT_CONNECTION_EVENT_*
- * @private_len: number of bytes of ep->events.private that belong to the event
+ * @private_len: number of bytes of ep->conn.private that belong to the event
  */
 void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 			 DAT_EVENT_NUMBER number, u16 private_len)
@@ -142,7 +142,7 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 	ce->ev.notify = true;
 	ce->number = number;
 	ce->private_len = private_len;
-	kdapl_evd_queue(ep->setup.connect_evd, &ce->ev, false);
+	kdapl_evd_queue(ep->cfg.connect_evd, &ce->ev, false);
 }
 
 /*
@@ -156,16 +156,16 @@ bool kdapl_ep_enter_connected(struct kdapl_ep *ep)
 	bool connected;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	connected = ep->events.outcome_owed &&
+	connected = ep->conn.outcome_owed &&
 		    (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
 		     ep->state == DAT_EP_STATE_COMPLETION_PENDING);
 	if (connected) {
-		ep->events.outcome_owed = false;
-		ep->events.end_owed = true;
+		ep->conn.outcome_owed = false;
+		ep->conn.end_owed = true;
 		ep->connected_at = jiffies;
 		kdapl_ep_set_state(ep, DAT_EP_STATE_CONNECTED);
-		kdapl_ep_queue_conn(ep, &ep->events.outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
-				    ep->events.private_len);
+		kdapl_ep_queue_conn(ep, &ep->conn.outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
+				    ep->conn.private_len);
 		kdapl_ep_unpark(ep, false);
 		/*
 		 * Before this moment a receive has failed (G-31), or the peer has done what

@@ -17,14 +17,14 @@
 /* The number of CQ entries that the requests of an EP need; a rebind is two requests */
 static u32 kdapl_request_cqes(const struct kdapl_ep *ep)
 {
-	return 2 * ep->setup.attr.max_request_dtos + KDAPL_CQ_RESERVED;
+	return 2 * ep->cfg.attr.max_request_dtos + KDAPL_CQ_RESERVED;
 }
 
 /* Without receives there is no EVD that such a CQ could feed */
 static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
 {
 	return ep->fast.recv_evd &&
-	       ep->setup.attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	       ep->cfg.attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }
 
 /*
@@ -33,7 +33,7 @@ static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
  */
 static bool kdapl_cq_shareable(const struct kdapl_ep *ep)
 {
-	return ep->setup.named.comp_vector < 0 && kdapl_ep_context(ep) == KDAPL_CONTEXT_SOFTIRQ;
+	return ep->cfg.named.comp_vector < 0 && kdapl_ep_context(ep) == KDAPL_CONTEXT_SOFTIRQ;
 }
 
 /* The vector that the Consumer has chosen, or the next one, as ib_alloc_cq_any() does */
@@ -41,8 +41,8 @@ static int kdapl_cq_vector(const struct kdapl_ep *ep, const struct ib_device *ib
 {
 	static atomic_t counter;
 
-	if (ep->setup.named.comp_vector >= 0)
-		return ep->setup.named.comp_vector;
+	if (ep->cfg.named.comp_vector >= 0)
+		return ep->cfg.named.comp_vector;
 	return (u32)atomic_inc_return(&counter) %
 	       min_t(u32, ibdev->num_comp_vectors, num_online_cpus());
 }
@@ -126,10 +126,10 @@ static struct kdapl_cq *kdapl_cq_find(struct kdapl_ep *ep, u32 need)
 	bool solicited = kdapl_cq_solicited(ep);
 	struct kdapl_cq *kcq;
 
-	lockdep_assert_held(&ep->setup.srq->mutex);
+	lockdep_assert_held(&ep->cfg.srq->mutex);
 	if (!kdapl_cq_shareable(ep))
 		return NULL;
-	list_for_each_entry(kcq, &ep->setup.srq->cqs, node)
+	list_for_each_entry(kcq, &ep->cfg.srq->cqs, node)
 		if (kcq->shared && kcq->recv_evd == ep->fast.recv_evd && !!kcq->recv == solicited &&
 		    kcq->room >= need)
 			return kcq;
@@ -144,9 +144,9 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 	struct kdapl_cq *kcq;
 	u32 recv;
 
-	mutex_lock(&ep->setup.srq->mutex);
+	mutex_lock(&ep->cfg.srq->mutex);
 	/* dat_srq_resize() keeps it at or below the room in the CQs of the SRQ */
-	recv = ep->setup.srq->depth;
+	recv = ep->cfg.srq->depth;
 	kcq = ERR_PTR(-E2BIG);
 	if (need > max_cqe || recv > max_cqe - need)
 		goto out;
@@ -155,14 +155,14 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 		kcq = kdapl_cq_alloc(ep, ibdev, recv,
 				     min_t(u64, (u64)need * share, max_cqe - recv));
 		if (!IS_ERR(kcq))
-			list_add_tail(&kcq->node, &ep->setup.srq->cqs);
+			list_add_tail(&kcq->node, &ep->cfg.srq->cqs);
 	}
 	if (!IS_ERR(kcq)) {
 		kcq->room -= need;
 		kcq->users++;
 	}
 out:
-	mutex_unlock(&ep->setup.srq->mutex);
+	mutex_unlock(&ep->cfg.srq->mutex);
 	return kcq;
 }
 
@@ -175,10 +175,10 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 {
 	u32 max_cqe = ep->obj.ia->limits.max_cqe;
 	u32 need = kdapl_request_cqes(ep);
-	u32 recv = ep->setup.attr.max_recv_dtos;
+	u32 recv = ep->cfg.attr.max_recv_dtos;
 	struct kdapl_cq *kcq;
 
-	if (ep->setup.srq)
+	if (ep->cfg.srq)
 		return kdapl_cq_get_shared(ep, ibdev);
 	if (need > max_cqe || recv > max_cqe - need)
 		return ERR_PTR(-E2BIG);
@@ -189,24 +189,24 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 }
 
 /*
- * An EP leaves its CQs. @ep: the EP, its QP destroyed; ep->setup.cq is NULL afterwards unless the
+ * An EP leaves its CQs. @ep: the EP, its QP destroyed; ep->queue.cq is NULL afterwards unless the
  * EP was the last: then the CQs are stopped, and freed after a grace period. Process context.
  */
 void kdapl_cq_leave(struct kdapl_ep *ep)
 {
-	struct kdapl_cq *kcq = ep->setup.cq;
+	struct kdapl_cq *kcq = ep->queue.cq;
 	bool last;
 
-	if (ep->setup.srq)
-		mutex_lock(&ep->setup.srq->mutex);
+	if (ep->cfg.srq)
+		mutex_lock(&ep->cfg.srq->mutex);
 	kcq->room += kdapl_request_cqes(ep);
 	last = !--kcq->users;
 	if (last)
 		list_del(&kcq->node);
-	if (ep->setup.srq)
-		mutex_unlock(&ep->setup.srq->mutex);
+	if (ep->cfg.srq)
+		mutex_unlock(&ep->cfg.srq->mutex);
 	if (!last) {
-		ep->setup.cq = NULL;
+		ep->queue.cq = NULL;
 		return;
 	}
 	/* Removal waits for the last QP on an SRQ */
@@ -247,9 +247,9 @@ void kdapl_cq_free(struct kdapl_cq *kcq)
 void kdapl_cq_put(struct kdapl_ep *ep)
 {
 	kdapl_cq_leave(ep);
-	if (ep->setup.cq) {
+	if (ep->queue.cq) {
 		kdapl_wait_grace_period();
-		kdapl_cq_free(ep->setup.cq);
+		kdapl_cq_free(ep->queue.cq);
 	}
-	ep->setup.cq = NULL;
+	ep->queue.cq = NULL;
 }

@@ -60,7 +60,7 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
 	};
 
-	if (ep->setup.attr.max_rdma_read_in)
+	if (ep->cfg.attr.max_rdma_read_in)
 		attr.qp_access_flags |= IB_ACCESS_REMOTE_READ;
 	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
 			    IB_QP_ACCESS_FLAGS);
@@ -76,7 +76,7 @@ void kdapl_ep_free_qp(struct kdapl_ep *ep, struct ib_qp *qp)
 		return;
 	pr_err("%s: the driver failed to destroy a QP\n", ep->obj.ia->name);
 	WRITE_ONCE(qp->qp_context, NULL);
-	ep->setup.cq->kept = true;
+	ep->queue.cq->kept = true;
 }
 
 /*
@@ -85,7 +85,7 @@ void kdapl_ep_free_qp(struct kdapl_ep *ep, struct ib_qp *qp)
  */
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 {
-	const struct kdapl_cq *kcq = ep->setup.cq;
+	const struct kdapl_cq *kcq = ep->queue.cq;
 	struct ib_srq *srq = NULL;
 	struct ib_qp_init_attr init = {
 		.event_handler = kdapl_qp_event,
@@ -93,7 +93,7 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 		.send_cq = kcq->request ? kcq->request->cq : kcq->cq,
 		.recv_cq = kcq->recv ? kcq->recv->cq : kcq->cq,
 		.cap = {
-			.max_send_wr = 2 * ep->setup.attr.max_request_dtos + KDAPL_SQ_RESERVED,
+			.max_send_wr = 2 * ep->cfg.attr.max_request_dtos + KDAPL_SQ_RESERVED,
 			.max_send_sge = max3(ep->checks.max_send_iov, ep->checks.max_read_iov,
 					     max(ep->checks.max_write_iov, 1U)),
 		},
@@ -103,14 +103,14 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 	struct ib_qp *qp;
 	int ret;
 
-	if (ep->setup.srq) {
-		srq = rcu_dereference_protected(ep->setup.srq->srq, 1);
+	if (ep->cfg.srq) {
+		srq = rcu_dereference_protected(ep->cfg.srq->srq, 1);
 		init.srq = srq;
 	} else {
 		init.cap.max_recv_wr = ep->rq.depth + 1;
 		init.cap.max_recv_sge = max(ep->checks.max_recv_iov, 1U);
 	}
-	qp = ib_create_qp(ep->setup.pz->pd, &init);
+	qp = ib_create_qp(ep->cfg.pz->pd, &init);
 	if (IS_ERR(qp))
 		return qp;
 	ret = kdapl_qp_to_init(ep, qp);
@@ -124,20 +124,20 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 /* One allocation for the slots of both queues and the run ring */
 static int kdapl_ep_make_pools(struct kdapl_ep *ep, struct kdapl_ep *owner, int node)
 {
-	u32 depth = ep->setup.attr.max_request_dtos;
-	u32 nrecv = ep->setup.srq ? 0 : ep->setup.attr.max_recv_dtos;
+	u32 depth = ep->cfg.attr.max_request_dtos;
+	u32 nrecv = ep->cfg.srq ? 0 : ep->cfg.attr.max_recv_dtos;
 	size_t requests = kdapl_pool_size(depth, false), receives = kdapl_pool_size(nrecv, true);
 	u32 ring = roundup_pow_of_two(max(depth, 1U));
 	struct kdapl_sq *sq = &ep->sq;
 
 	if (max(depth, nrecv) > KDAPL_POOL_MAX_DEPTH)
 		return -ENOMEM;
-	ep->setup.slots = kdapl_pool_alloc(requests + receives + ring * sizeof(*sq->run), node);
-	if (!ep->setup.slots)
+	ep->queue.slots = kdapl_pool_alloc(requests + receives + ring * sizeof(*sq->run), node);
+	if (!ep->queue.slots)
 		return -ENOMEM;
-	kdapl_pool_setup(&sq->pool, ep->setup.slots, depth, kdapl_request_done, owner, false);
-	kdapl_pool_setup(&ep->rq, ep->setup.slots + requests, nrecv, kdapl_recv_done, owner, true);
-	sq->run = ep->setup.slots + requests + receives;
+	kdapl_pool_setup(&sq->pool, ep->queue.slots, depth, kdapl_request_done, owner, false);
+	kdapl_pool_setup(&ep->rq, ep->queue.slots + requests, nrecv, kdapl_recv_done, owner, true);
+	sq->run = ep->queue.slots + requests + receives;
 	sq->run_mask = ring - 1;
 	sq->run_max = depth < KDAPL_RUN_MIN_DEPTH ? 1 : depth / 4;
 	return 0;
@@ -155,8 +155,8 @@ void kdapl_ep_no_pools(struct kdapl_ep *ep)
  */
 void kdapl_ep_exit_pools(struct kdapl_ep *ep)
 {
-	kvfree(ep->setup.slots);
-	ep->setup.slots = NULL;
+	kvfree(ep->queue.slots);
+	ep->queue.slots = NULL;
 	ep->sq.run = NULL;
 	kdapl_ep_no_pools(ep);
 }
@@ -175,12 +175,12 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 	ret = kdapl_ep_make_pools(ep, owner, node);
 	if (ret)
 		return ret;
-	ep->setup.cq = kdapl_cq_get(ep, ibdev);
-	if (IS_ERR(ep->setup.cq)) {
-		ret = PTR_ERR(ep->setup.cq);
+	ep->queue.cq = kdapl_cq_get(ep, ibdev);
+	if (IS_ERR(ep->queue.cq)) {
+		ret = PTR_ERR(ep->queue.cq);
 		goto err_exit_pools;
 	}
-	if (ep->setup.cq->recv && ep->setup.cq->recv->solicited)
+	if (ep->queue.cq->recv && ep->queue.cq->recv->solicited)
 		ep->fast.slow_path |= KDAPL_EP_SOLICITED;
 	qp = kdapl_ep_make_qp(ep, owner);
 	if (IS_ERR(qp)) {
@@ -193,7 +193,7 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 err_put_cq:
 	kdapl_cq_put(ep);
 err_exit_pools:
-	ep->setup.cq = NULL;
+	ep->queue.cq = NULL;
 	kdapl_ep_exit_pools(ep);
 	return ret;
 }
@@ -220,7 +220,7 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep)
 void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 {
 	kdapl_ep_hold(ep);
-	ep->drain.teardown_qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
+	ep->teardown.qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
 	RCU_INIT_POINTER(ep->fast.qp, NULL);
 }
 
@@ -230,12 +230,12 @@ void kdapl_ep_hide_qp(struct kdapl_ep *ep)
  */
 void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 {
-	if (ep->setup.srq)
+	if (ep->cfg.srq)
 		kdapl_srq_detach(ep);
-	if (ep->drain.teardown_qp)
-		kdapl_ep_free_qp(ep, ep->drain.teardown_qp);
-	ep->drain.teardown_qp = NULL;
-	if (ep->setup.cq)
+	if (ep->teardown.qp)
+		kdapl_ep_free_qp(ep, ep->teardown.qp);
+	ep->teardown.qp = NULL;
+	if (ep->queue.cq)
 		kdapl_cq_leave(ep);
 }
 
@@ -245,9 +245,9 @@ void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
  */
 void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 {
-	if (ep->setup.cq)
-		kdapl_cq_free(ep->setup.cq);
-	ep->setup.cq = NULL;
+	if (ep->queue.cq)
+		kdapl_cq_free(ep->queue.cq);
+	ep->queue.cq = NULL;
 	if (ep->drain.timed_out) {
 		kdapl_sq_abandon(&ep->sq);
 		kdapl_flush_kept(ep);

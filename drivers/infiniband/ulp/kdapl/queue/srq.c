@@ -17,10 +17,10 @@
  */
 void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp)
 {
-	mutex_lock(&ep->setup.srq->mutex);
-	ep->setup.qp_value = qp;
-	hlist_add_head_rcu(&ep->setup.srq_node, &ep->setup.srq->eps[kdapl_srq_bucket(qp)]);
-	mutex_unlock(&ep->setup.srq->mutex);
+	mutex_lock(&ep->cfg.srq->mutex);
+	ep->queue.qp_value = qp;
+	hlist_add_head_rcu(&ep->queue.srq_node, &ep->cfg.srq->eps[kdapl_srq_bucket(qp)]);
+	mutex_unlock(&ep->cfg.srq->mutex);
 }
 
 /*
@@ -30,11 +30,11 @@ void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp)
  */
 void kdapl_srq_detach(struct kdapl_ep *ep)
 {
-	mutex_lock(&ep->setup.srq->mutex);
-	if (ep->setup.qp_value)
-		hash_del_rcu(&ep->setup.srq_node);
-	ep->setup.qp_value = NULL;
-	mutex_unlock(&ep->setup.srq->mutex);
+	mutex_lock(&ep->cfg.srq->mutex);
+	if (ep->queue.qp_value)
+		hash_del_rcu(&ep->queue.srq_node);
+	ep->queue.qp_value = NULL;
+	mutex_unlock(&ep->cfg.srq->mutex);
 }
 
 static int kdapl_srq_build(struct kdapl_srq *srq, struct kdapl_ia *ia, const DAT_SRQ_ATTR *attr)

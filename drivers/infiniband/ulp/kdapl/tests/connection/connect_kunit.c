@@ -353,7 +353,7 @@ static void a_peer_cannot_install_an_alternate_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdapl_cm_modify_qp(ep.ep, &attr, rtr | IB_QP_ALT_PATH), 0);
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_RTR], rtr | IB_QP_MIN_RNR_TIMER);
 	KUNIT_EXPECT_EQ(test, attr.min_rnr_timer, KDAPL_MIN_RNR_TIMER);
-	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, ep.ep->setup.attr.max_rdma_read_in);
+	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, ep.ep->cfg.attr.max_rdma_read_in);
 	KUNIT_EXPECT_TRUE(test, ep.ep->drain.qp_left_init);
 	memset(&attr, 0, sizeof(attr));
 	attr.qp_state = IB_QPS_RTS;

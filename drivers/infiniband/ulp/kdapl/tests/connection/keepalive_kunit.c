@@ -221,7 +221,7 @@ static void an_old_timer_does_not_probe_a_new_connection(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
 	connect(test);
-	ep.ep->setup.named.keepalive_ms = 0;
+	ep.ep->cfg.named.keepalive_ms = 0;
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->conn.keepalive));

@@ -119,7 +119,7 @@ static void C_15_passive_side_completes_with_the_final_message(struct kunit *tes
 	/* A message before it schedules the work, so that the connection need not wait for it */
 	mutex_lock(&ep.ep->mutex);
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 9);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(ep.ep->events.parked)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(ep.ep->parked.first)));
 	KUNIT_EXPECT_TRUE(test, test_bit(KDAPL_TODO_EARLY_RECV, &ep.ep->conn.todo));
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);

@@ -76,7 +76,7 @@ static void expect_unconfigured(struct kunit *test)
 	}
 	/* Calls that begin or end a connection, and reset */
 	TP_EXPECT_TYPE(test, connect(&ep),
-		       ep.ep->setup.connect_evd ? DAT_INVALID_STATE : DAT_INVALID_HANDLE);
+		       ep.ep->cfg.connect_evd ? DAT_INVALID_STATE : DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG),
 		       DAT_INVALID_STATE);
 	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG),
@@ -383,8 +383,8 @@ static void the_queried_attributes_create_another(struct kunit *test)
 		again.ep_attr.ep_provider_specific = param.ep_attr.ep_provider_specific;
 		KUNIT_EXPECT_EQ(test, memcmp(&again.ep_attr, &param.ep_attr,
 					     sizeof(param.ep_attr)), 0);
-		KUNIT_EXPECT_EQ(test, other.ep->setup.named.comp_vector,
-				ep.ep->setup.named.comp_vector);
+		KUNIT_EXPECT_EQ(test, other.ep->cfg.named.comp_vector,
+				ep.ep->cfg.named.comp_vector);
 		KUNIT_EXPECT_EQ(test, dat_ep_modify(other.handle,
 						    DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
 						    DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR,

@@ -30,7 +30,7 @@ static void add_ep(struct kunit *test, struct tp_ep *like, bool srq, bool connec
 	struct kdapl_obj *obj;
 	DAT_EP_ATTR attr;
 
-	attr = like->ep->setup.attr;
+	attr = like->ep->cfg.attr;
 	if (srq)
 		KUNIT_ASSERT_EQ(test, dat_ep_create_with_srq(ia, env->own.pz, one.recv_evd,
 							     one.request_evd, one.connect_evd,
@@ -345,11 +345,11 @@ static void S_31_delayed_flush_is_not_announced(struct kunit *test)
 	kdapl_ep_hold(kep);
 	qp = rcu_dereference_protected(kep->fast.qp, lockdep_is_held(&kep->mutex));
 	RCU_INIT_POINTER(kep->fast.qp, NULL);
-	fired = kep->events.parked_fired;
+	fired = kep->parked.fired;
 	atomic_set(&kep->fast.recv_evd->nfired, fired + 1);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, kep->events.parked_fired, fired);
+	KUNIT_EXPECT_EQ(test, kep->parked.fired, fired);
 	rcu_assign_pointer(kep->fast.qp, qp);
 	kdapl_ep_unhold(kep);
 	mutex_unlock(&kep->mutex);

@@ -387,7 +387,7 @@ static void another_zone(struct kunit *test)
 	tp_args(env, &ep, TP_RECV, &args);
 	tp_seg(env, &args.segs[0], &env->foreign.rw, 0, TP_SEG);
 	KUNIT_EXPECT_EQ(test, tp_post(TP_RECV, &args), DAT_SUCCESS);
-	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.pd, ep.ep->setup.pz->pd);
+	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.pd, ep.ep->cfg.pz->pd);
 	TP_EXPECT_TYPE(test, dat_pz_free(env->foreign.pz), DAT_INVALID_STATE);
 }
 
@@ -462,8 +462,8 @@ static void solicited_wait_is_set_and_cleared(struct kunit *test)
 	live = atomic_read(&env->fake->live);
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, flags, &p), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live + 1);
-	KUNIT_ASSERT_NOT_NULL(test, ep.ep->setup.cq->recv);
-	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.recv_cq, ep.ep->setup.cq->recv->cq);
+	KUNIT_ASSERT_NOT_NULL(test, ep.ep->queue.cq->recv);
+	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.recv_cq, ep.ep->queue.cq->recv->cq);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);

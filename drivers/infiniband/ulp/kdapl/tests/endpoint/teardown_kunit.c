@@ -99,7 +99,7 @@ static void R_12_C_43_solicited_receives_before_ESTABLISHED(struct kunit *test)
 	make_solicited(test);
 	fake_complete_recv_solicited(tp_qp(&ep), 10);
 	fake_settle(env->fake);
-	KUNIT_EXPECT_NOT_NULL(test, ep.ep->events.parked);
+	KUNIT_EXPECT_NOT_NULL(test, ep.ep->parked.first);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
 
@@ -121,7 +121,7 @@ static void R_12_C_43_plain_receives_before_ESTABLISHED(struct kunit *test)
 	make_solicited(test);
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
 	poll_without_upcall(test);
-	KUNIT_EXPECT_NOT_NULL(test, ep.ep->events.parked);
+	KUNIT_EXPECT_NOT_NULL(test, ep.ep->parked.first);
 	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
@@ -465,7 +465,7 @@ static void C_36_the_CQ_stays_while_it_is_armed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	armed.qp = tp_qp(&ep);
-	armed.cq = ep.ep->setup.cq->cq;
+	armed.cq = ep.ep->queue.cq->cq;
 	env->fake->hold_flush = true;
 	task = beside_run(end_drains, "kdapl_test_arm");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
@@ -482,7 +482,7 @@ static void C_36_a_late_interrupt_finds_the_CQ_stopped(struct kunit *test)
 	kdapl_clauses(test, "C-36");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	env->fake->late_irq = ep.ep->setup.cq->cq;
+	env->fake->late_irq = ep.ep->queue.cq->cq;
 	KUNIT_EXPECT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
 	ep.handle = NULL;
 	KUNIT_EXPECT_NULL(test, env->fake->late_irq);

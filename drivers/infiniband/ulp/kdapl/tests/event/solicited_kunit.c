@@ -64,7 +64,7 @@ static void S_17_message_before_the_CQ_is_armed_has_its_upcall(struct kunit *tes
 	kdapl_clauses(test, "S-17 E-17");
 	make(test);
 	env->fake->arm_hook = second_message;
-	WRITE_ONCE(env->fake->arm_hook_cq, ep.ep->setup.cq->recv->cq);
+	WRITE_ONCE(env->fake->arm_hook_cq, ep.ep->queue.cq->recv->cq);
 	solicited(10);
 	KUNIT_EXPECT_NULL(test, READ_ONCE(env->fake->arm_hook_cq));
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 2);
@@ -97,7 +97,7 @@ static void S_17_many_messages_before_the_CQ_is_armed(struct kunit *test)
 	for (i = 5; i <= TP_DEPTH; i++)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
 	env->fake->arm_hook = many_messages;
-	WRITE_ONCE(env->fake->arm_hook_cq, ep.ep->setup.cq->recv->cq);
+	WRITE_ONCE(env->fake->arm_hook_cq, ep.ep->queue.cq->recv->cq);
 	solicited(10);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, upcalls.last, TP_DEPTH);
@@ -153,8 +153,8 @@ static void an_endpoint_without_receives_needs_no_second_CQ(struct kunit *test)
 					    &attr, &handle), DAT_SUCCESS);
 	obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_EP);
 	KUNIT_ASSERT_NOT_NULL(test, obj);
-	KUNIT_EXPECT_NOT_NULL(test, to_kdapl_ep(obj)->setup.cq);
-	KUNIT_EXPECT_NULL(test, to_kdapl_ep(obj)->setup.cq->recv);
+	KUNIT_EXPECT_NOT_NULL(test, to_kdapl_ep(obj)->queue.cq);
+	KUNIT_EXPECT_NULL(test, to_kdapl_ep(obj)->queue.cq->recv);
 	kdapl_obj_put(obj);
 	KUNIT_EXPECT_EQ(test, dat_ep_free(handle), DAT_SUCCESS);
 }

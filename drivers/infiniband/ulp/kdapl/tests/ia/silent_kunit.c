@@ -325,7 +325,7 @@ static void C_36_a_driver_that_keeps_a_QP(struct kunit *test)
 	kdapl_clauses(test, "C-36");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	qp = &tp_qp(&ep)->ibqp;
-	kcq = ep.ep->setup.cq;
+	kcq = ep.ep->queue.cq;
 	env->fake->fail_destroy = -ETIMEDOUT;
 	free_ep();
 	env->fake->fail_destroy = 0;
@@ -348,7 +348,7 @@ static void C_36_a_driver_that_keeps_a_polled_CQ(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create_in(env, KDAT_EVD_PROCESS_FLAG, NULL, false, &ep),
 			DAT_SUCCESS);
 	qp = &tp_qp(&ep)->ibqp;
-	kcq = ep.ep->setup.cq;
+	kcq = ep.ep->queue.cq;
 	handler = kcq->recv->cq->comp_handler;
 	env->fake->fail_destroy = -ETIMEDOUT;
 	tp_ep_free(&ep);

@@ -239,10 +239,10 @@ static void E_20_a_shared_CQ_has_room_for_all_of_its_endpoints(struct kunit *tes
 							     evd, env->srq_handle, &attr,
 							     &handle[i]), DAT_SUCCESS);
 	for (i = 0; i < SHARERS; i++) {
-		kcq = ep_of(handle[i])->setup.cq;
+		kcq = ep_of(handle[i])->queue.cq;
 		cqes = TP_DEPTH;
 		for (k = 0; k < SHARERS; k++) {
-			if (ep_of(handle[k])->setup.cq != kcq)
+			if (ep_of(handle[k])->queue.cq != kcq)
 				continue;
 			/* A rebind is two requests */
 			cqes += 2 * TP_DEPTH + KDAPL_CQ_RESERVED;

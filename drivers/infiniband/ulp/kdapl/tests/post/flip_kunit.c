@@ -149,7 +149,7 @@ static void P4_attributes_of_an_SRQ_endpoint(struct kunit *test)
 					     env->srq_handle, &attr, &handle);
 		if (ret == DAT_SUCCESS) {
 			ep = to_kdapl_ep(object(test, handle, DAT_HANDLE_TYPE_EP));
-			bad += ep->setup.attr.max_rdma_read_out != 4;
+			bad += ep->cfg.attr.max_rdma_read_out != 4;
 			made++;
 		} else {
 			bad += DAT_GET_TYPE(ret) != DAT_INVALID_PARAMETER;
