@@ -4,7 +4,7 @@
  *
  * Owns the pages of the handle table. Every constructor and destructor calls it in
  * process context; every control call uses kdapl_obj_get() and kdapl_obj_put(), in any
- * context. Pages are added under handle_mutex and stay until the module is unloaded, so
+ * context. Pages are added under kdapl_handle_mutex and stay until the module is unloaded, so
  * the lookup of an arbitrary number never leaves the memory of the table.
  */
 #include <linux/idr.h>
@@ -23,10 +23,10 @@ static struct kdapl_obj no_obj = {
 /* Added to the count of users; what users add and subtract afterwards leaves it negative */
 #define KDAPL_KILLED	(INT_MIN / 2)
 
-static struct kdapl_handle_page *empty_page;
-static DEFINE_IDA(handle_ida);
+static struct kdapl_handle_page *kdapl_handle_empty;
+static DEFINE_IDA(kdapl_handle_ida);
 /* Guards the growth of the table */
-static DEFINE_MUTEX(handle_mutex);
+static DEFINE_MUTEX(kdapl_handle_mutex);
 
 static struct kdapl_handle_page *kdapl_handle_page_new(void)
 {
@@ -46,11 +46,11 @@ int kdapl_handle_init(void)
 {
 	unsigned int i;
 
-	empty_page = kdapl_handle_page_new();
-	if (!empty_page)
+	kdapl_handle_empty = kdapl_handle_page_new();
+	if (!kdapl_handle_empty)
 		return -ENOMEM;
 	for (i = 0; i < KDAPL_HANDLE_PAGES; i++)
-		kdapl_handle_pages[i] = empty_page;
+		kdapl_handle_pages[i] = kdapl_handle_empty;
 	return 0;
 }
 
@@ -60,10 +60,10 @@ void kdapl_handle_exit(void)
 	unsigned int i;
 
 	for (i = 0; i < KDAPL_HANDLE_PAGES; i++)
-		if (kdapl_handle_pages[i] != empty_page)
+		if (kdapl_handle_pages[i] != kdapl_handle_empty)
 			kfree(kdapl_handle_pages[i]);
-	kfree(empty_page);
-	ida_destroy(&handle_ida);
+	kfree(kdapl_handle_empty);
+	ida_destroy(&kdapl_handle_ida);
 }
 
 static struct kdapl_handle_page *kdapl_handle_page_of(const struct kdapl_obj *obj)
@@ -83,8 +83,8 @@ static int kdapl_handle_grow(unsigned int idx)
 	struct kdapl_handle_page *page;
 	int ret = 0;
 
-	mutex_lock(&handle_mutex);
-	if (*entry == empty_page) {
+	mutex_lock(&kdapl_handle_mutex);
+	if (*entry == kdapl_handle_empty) {
 		page = kdapl_handle_page_new();
 		if (page)
 			/* Pairs with the dependent load in kdapl_obj_lookup() */
@@ -92,7 +92,7 @@ static int kdapl_handle_grow(unsigned int idx)
 		else
 			ret = -ENOMEM;
 	}
-	mutex_unlock(&handle_mutex);
+	mutex_unlock(&kdapl_handle_mutex);
 	return ret;
 }
 
@@ -109,12 +109,12 @@ int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia 
 	int idx, ret;
 	u64 gen;
 
-	idx = ida_alloc_max(&handle_ida, KDAPL_HANDLE_MAX - 1, GFP_KERNEL);
+	idx = ida_alloc_max(&kdapl_handle_ida, KDAPL_HANDLE_MAX - 1, GFP_KERNEL);
 	if (idx < 0)
 		return idx;
 	ret = kdapl_handle_grow(idx);
 	if (ret) {
-		ida_free(&handle_ida, idx);
+		ida_free(&kdapl_handle_ida, idx);
 		return ret;
 	}
 	obj->ia = ia;
@@ -133,7 +133,7 @@ int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia 
 /* Releases the index of an object that is not published. Any context */
 void kdapl_obj_exit(struct kdapl_obj *obj)
 {
-	ida_free(&handle_ida, kdapl_obj_id(obj));
+	ida_free(&kdapl_handle_ida, kdapl_obj_id(obj));
 }
 
 /* Makes an object visible to lookups. Process context */
@@ -155,7 +155,7 @@ bool kdapl_obj_unpublish(struct kdapl_obj *obj)
 	if (unrcu_pointer(cmpxchg(entry, RCU_INITIALIZER(obj), RCU_INITIALIZER(&no_obj))) != obj)
 		return false;
 	/* From here on the index may belong to another object, with another generation */
-	ida_free(&handle_ida, kdapl_obj_id(obj));
+	ida_free(&kdapl_handle_ida, kdapl_obj_id(obj));
 	return true;
 }
 
@@ -224,7 +224,7 @@ struct kdapl_obj *kdapl_obj_get_next(u32 *idx, DAT_HANDLE_TYPE type)
 	rcu_read_lock();
 	while (i < KDAPL_HANDLE_MAX) {
 		page = READ_ONCE(kdapl_handle_pages[i >> KDAPL_HANDLE_PAGE_SHIFT]);
-		if (page == empty_page) {
+		if (page == kdapl_handle_empty) {
 			i = (i | (KDAPL_HANDLE_PAGE_SLOTS - 1)) + 1;
 			continue;
 		}

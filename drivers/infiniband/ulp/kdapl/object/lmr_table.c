@@ -24,10 +24,10 @@
 
 struct kdapl_lmr_desc_page *kdapl_lmr_pages[KDAPL_LMR_PAGES];
 
-static struct kdapl_lmr_desc_page *empty_page;
+static struct kdapl_lmr_desc_page *kdapl_lmr_empty;
 
 /* Guards the following variables, and next_free and lmr of all entries */
-static DEFINE_MUTEX(table_mutex);
+static DEFINE_MUTEX(kdapl_lmr_mutex);
 static u32 first_unused;	/* indexes from here on were never used */
 static u32 free_head;		/* oldest and youngest free index, if nfree */
 static u32 free_tail;
@@ -39,11 +39,11 @@ int kdapl_lmr_init(void)
 	unsigned int i;
 
 	BUILD_BUG_ON(sizeof(struct kdapl_lmr_desc) != 64);
-	empty_page = kzalloc(sizeof(*empty_page), GFP_KERNEL);
-	if (!empty_page)
+	kdapl_lmr_empty = kzalloc(sizeof(*kdapl_lmr_empty), GFP_KERNEL);
+	if (!kdapl_lmr_empty)
 		return -ENOMEM;
 	for (i = 0; i < KDAPL_LMR_PAGES; i++)
-		kdapl_lmr_pages[i] = empty_page;
+		kdapl_lmr_pages[i] = kdapl_lmr_empty;
 	return 0;
 }
 
@@ -56,9 +56,9 @@ void kdapl_lmr_exit(void)
 	unsigned int i;
 
 	for (i = 0; i < KDAPL_LMR_PAGES; i++)
-		if (kdapl_lmr_pages[i] != empty_page)
+		if (kdapl_lmr_pages[i] != kdapl_lmr_empty)
 			kfree(kdapl_lmr_pages[i]);
-	kfree(empty_page);
+	kfree(kdapl_lmr_empty);
 }
 
 static struct kdapl_lmr_desc *kdapl_lmr_desc_at(u32 idx)
@@ -67,13 +67,13 @@ static struct kdapl_lmr_desc *kdapl_lmr_desc_at(u32 idx)
 			(KDAPL_LMR_PAGE_DESCS - 1)];
 }
 
-/* Allocates the page of index first_unused. table_mutex held */
+/* Allocates the page of index first_unused. kdapl_lmr_mutex held */
 static int kdapl_lmr_grow(void)
 {
 	struct kdapl_lmr_desc_page **entry = &kdapl_lmr_pages[first_unused >> KDAPL_LMR_PAGE_SHIFT];
 	struct kdapl_lmr_desc_page *page;
 
-	if (*entry != empty_page)
+	if (*entry != kdapl_lmr_empty)
 		return 0;
 	page = kzalloc(sizeof(*page), GFP_KERNEL);
 	if (!page)
@@ -106,7 +106,7 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 	struct kdapl_lmr_desc *desc = NULL;
 	u32 idx, gen;
 
-	mutex_lock(&table_mutex);
+	mutex_lock(&kdapl_lmr_mutex);
 	if (first_unused < KDAPL_LMR_MAX && nfree < KDAPL_LMR_KEEP_FREE && !kdapl_lmr_grow()) {
 		idx = first_unused++;
 		desc = kdapl_lmr_desc_at(idx);
@@ -121,7 +121,7 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 		*context = kdapl_lmr_next_context(kdapl_lmr_context(gen, idx));
 		WRITE_ONCE(desc->lmr, lmr);
 	}
-	mutex_unlock(&table_mutex);
+	mutex_unlock(&kdapl_lmr_mutex);
 	return desc;
 }
 
@@ -153,11 +153,11 @@ void kdapl_lmr_desc_fill(struct kdapl_lmr_desc *desc, const struct kdapl_lmr *lm
 /* Hides an LMR from posts that begin from now on. Process context */
 void kdapl_lmr_desc_empty(struct kdapl_lmr_desc *desc)
 {
-	mutex_lock(&table_mutex);
+	mutex_lock(&kdapl_lmr_mutex);
 	WRITE_ONCE(desc->zp, 0);
 	WRITE_ONCE(desc->context, 0);
 	WRITE_ONCE(desc->lmr, NULL);
-	mutex_unlock(&table_mutex);
+	mutex_unlock(&kdapl_lmr_mutex);
 }
 
 /*
@@ -169,7 +169,7 @@ void kdapl_lmr_desc_put(u32 context)
 	u32 idx = kdapl_lmr_index(context);
 	struct kdapl_lmr_desc *tail;
 
-	mutex_lock(&table_mutex);
+	mutex_lock(&kdapl_lmr_mutex);
 	/* It keeps its generation in the list of free entries */
 	kdapl_lmr_desc_at(idx)->next_free = context;
 	WRITE_ONCE(kdapl_lmr_desc_at(idx)->lmr, NULL);
@@ -180,5 +180,5 @@ void kdapl_lmr_desc_put(u32 context)
 		free_head = idx;
 	}
 	free_tail = idx;
-	mutex_unlock(&table_mutex);
+	mutex_unlock(&kdapl_lmr_mutex);
 }
