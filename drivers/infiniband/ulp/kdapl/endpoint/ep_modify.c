@@ -9,11 +9,8 @@
  * pools, CQ and QP. When all that can fail has succeeded, the EP and the draft exchange what
  * differs, and the draft is destroyed together with what the EP has used before.
  *
- * Posts take no mutex, and receives are legal in the states in which an EP may be modified. They
- * are kept out by closing the pools: all slots are taken in one step, which succeeds only if
- * nothing is outstanding. A post then finds a full queue, which may happen at any time. After a
- * grace period nobody uses the old slots any more. After another one, which follows the exchange,
- * everybody sees all of the new values; then the new slots are released.
+ * Posts take no mutex, and receives are legal in the states in which an EP may be modified. Closing
+ * the pools keeps them out. kdapl-locking.rst (Modification) has the steps.
  */
 #include <linux/export.h>
 #include <linux/slab.h>

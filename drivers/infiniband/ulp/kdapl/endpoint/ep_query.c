@@ -104,14 +104,7 @@ KDAPL_DEFINE_QUERY(kdapl_ep, EP, KDAPL_BAD_HANDLE(EP));
  *
  * The remote address and port are defined during a connection attempt and a connection. Addresses
  * and texts are stored in the EP until it is freed; the next query, a reset or a new attempt may
- * change them. The provider-specific
- * attribute kdapl.first_error is the reason why the current or last connection has broken: the
- * operation (DAT_DTOS), the verbs status, the vendor code, and the number of outstanding posts of
- * that queue; or "none". kdapl.cm_status is what the connection manager has reported about the
- * current or last attempt: its last event or the first failure, the status of this event, the
- * reason of a reject, and the agreed limits of RDMA reads to and from this EP; or "none". The
- * others are the values that the Consumer has set, or their defaults; kdapl.comp_vector and
- * kdapl.type_of_service are missing if they are not set.
+ * change them. kdapl-api.rst describes the provider-specific attributes.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:
