@@ -54,7 +54,7 @@ bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct sc
 bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n,
 			 unsigned int npages);
 
-/* May a page be registered? Returns 0; -EFAULT if it is not memory; -EACCES if it is read-only */
+/* Returns 0 if a page may be registered; -EFAULT if it is not memory; -EACCES if it is read-only */
 static inline int kdapl_page_check(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 {
 	if (likely(pfn_valid(pfn) && !PageReserved(pfn_to_page(pfn))))

@@ -42,7 +42,7 @@ void kdapl_wait_grace_period(void)
  * process context, one work item for each EVD. They may sleep for as long as the Consumer wants, so
  * as many as possible may run at once, and nothing in kDAPL waits for this queue. Work on
  * kdapl_notice_wq destroys the ids of ended connections. The CM may make it wait for as long as a
- * peer has chosen, so no other work shares its queue. Returns 0 or -ENOMEM. Process context, module
+ * peer chose, so no other work shares its queue. Returns 0 or -ENOMEM. Process context, module
  * load.
  */
 int kdapl_common_init(void)

@@ -61,7 +61,7 @@ struct kdapl_event {
 static_assert(offsetof(struct kdapl_event, state) == offsetof(struct kdapl_event, bits) + 3);
 static_assert(offsetof(struct kdapl_event, notify) == offsetof(struct kdapl_event, what) + 1);
 
-/* Have kind, notify, flags and state these values? One comparison, if they are constants */
+/* Compares kind, notify, flags and state with values. One comparison, if they are constants */
 static __always_inline bool kdapl_event_is(const struct kdapl_event *ev, u8 kind, u8 notify,
 					   u8 flags, u8 state)
 {
@@ -75,7 +75,7 @@ static __always_inline bool kdapl_event_is(const struct kdapl_event *ev, u8 kind
 	return ev->bits == want.bits;
 }
 
-/* Is it a DTO completion that asks for an upcall? This also takes one comparison */
+/* Returns true if a DTO completion asks for an upcall. This also takes one comparison */
 static __always_inline bool kdapl_event_is_dto(const struct kdapl_event *ev)
 {
 	const struct kdapl_event want = { .kind = KDAPL_EV_DTO, .notify = KDAPL_NOTIFY };

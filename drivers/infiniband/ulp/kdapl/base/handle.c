@@ -145,7 +145,7 @@ void kdapl_obj_publish(struct kdapl_obj *obj)
 /*
  * Removes an object from the table. Only read sections that have begun before, and holders of a
  * reference, still use it. @obj: header of a published object, referenced by the caller. Returns
- * true for the one caller that has removed it. Any context.
+ * true for the one caller that removed it. Any context.
  */
 bool kdapl_obj_unpublish(struct kdapl_obj *obj)
 {
@@ -187,8 +187,8 @@ struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 }
 
 /*
- * Is this a valid handle of a type? Any context. The object may be freed before the caller uses
- * the result.
+ * Returns true if a handle of a type is valid. Any context. The object may be freed before the
+ * caller uses the result.
  */
 bool kdapl_obj_is_valid(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {

@@ -65,7 +65,7 @@ static_assert(KDAPL_FAST_EVD <= U8_MAX);
  * @orphan:  destroys its verbs objects, because the device is being removed; the caller has
  *           a reference; process context. NULL: EPs, which kdapl_eps_teardown() orphans, and
  *           EVDs, which have none
- * @invalidated: a peer has invalidated a key of it through @ep; any context, RCU. Returns
+ * @invalidated: a peer invalidated a key of it through @ep; any context, RCU. Returns
  *           false if the peer must not do that. Only objects in the table of keys have it
  * @undelivered: the EVD of its event is being freed, and the event was removed from the
  *           queue; process context. Only CRs have it

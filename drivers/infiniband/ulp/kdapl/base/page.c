@@ -78,9 +78,9 @@ static bool kdapl_page_is_ram(unsigned long pfn)
 }
 
 /*
- * May the kernel itself write at an address? Only x86 exports a function that checks this.
- * Elsewhere the whole kernel image counts as read-only; the DMA API does not allow its data
- * anyway. Any context.
+ * Returns true if the kernel itself may write at an address. Only x86 exports a function that
+ * checks this. Elsewhere the whole kernel image counts as read-only; the DMA API does not allow its
+ * data anyway. Any context.
  *
  * @va:    a mapped kernel address
  * @image: the page is reserved, so it may belong to the kernel image
@@ -98,7 +98,7 @@ bool kdapl_va_writable(const void *va, bool image)
 }
 
 /*
- * May a reserved page be registered? Returns 0; -EFAULT if the page is not memory; -EACCES if it is
+ * Returns 0 if a reserved page may be registered; -EFAULT if it is not memory; -EACCES if it is
  * read-only. Any context.
  *
  * @pfn:  page frame number; need not be valid
@@ -118,7 +118,7 @@ int kdapl_page_check_reserved(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 	return is_zero_pfn(pfn) || !kdapl_va_writable(page_address(page), true) ? -EACCES : 0;
 }
 
-/* Does the device reach @phys by the address @dma? */
+/* Returns true if the device reaches @phys by the address @dma */
 static bool kdapl_dma_leads_to(struct device *dev, struct iommu_domain *domain, dma_addr_t dma,
 			       phys_addr_t phys)
 {
@@ -126,10 +126,10 @@ static bool kdapl_dma_leads_to(struct device *dev, struct iommu_domain *domain, 
 }
 
 /*
- * Do DMA addresses lead to bounce buffers? An IOMMU may merge the DMA addresses of several pages
- * into one entry, so the entries with pages and those with DMA addresses cover the same number of
- * bytes, but need not be equally many. Returns true if the device would reach other memory than
- * the pages. Any context.
+ * Returns true if the device would reach other memory than the pages, such as bounce buffers. An
+ * IOMMU may merge the DMA addresses of several pages into one entry, so the entries with pages and
+ * those with DMA addresses cover the same number of bytes, but need not be equally many. Any
+ * context.
  *
  * @dev:    device that the entries are mapped for
  * @domain: IOMMU domain that translates its addresses, or NULL
@@ -163,10 +163,10 @@ bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct sc
 }
 
 /*
- * Would these pages need DMA syncs around each transfer? If dma_need_sync() returns false, no sync
- * is needed. If it returns true, that is not conclusive: before Linux 6.10 it does so for every
- * address behind an IOMMU, and since then once any buffer of the device has bounced, or with
- * CONFIG_DMA_API_DEBUG. Any context.
+ * Returns true if these pages need DMA syncs around each transfer. If dma_need_sync() returns
+ * false, no sync is needed. If it returns true, that is not conclusive: before Linux 6.10 it does
+ * so for every address behind an IOMMU, and since then once any buffer of the device has bounced,
+ * or with CONFIG_DMA_API_DEBUG. Any context.
  *
  * @n: number of entries that have DMA addresses; the other arguments as for kdapl_sg_bounced()
  */

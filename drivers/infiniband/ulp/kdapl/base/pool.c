@@ -102,8 +102,8 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth,
 }
 
 /*
- * Frees the slots of kdapl_pool_init(). @pool: a pool from which nobody posts, and of which no
- * event is queued. Process context.
+ * Frees the slots of kdapl_pool_init(). @pool: a pool without posts and queued events. Process
+ * context.
  */
 void kdapl_pool_exit(struct kdapl_pool *pool)
 {
@@ -185,8 +185,8 @@ u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
 }
 
 /*
- * Is any slot with the device? Looks at slots until it finds one, so it looks at all of them only
- * if there is none. Any context.
+ * Returns true if the device has any slot. Looks at slots until it finds one, so it looks at all of
+ * them only if there is none. Any context.
  */
 bool kdapl_pool_posted(const struct kdapl_pool *pool)
 {

@@ -43,7 +43,7 @@ struct kdapl_pool {
  * struct kdapl_pool_head - what precedes the slots in memory
  * @head: word of the topmost free slot; changed by cmpxchg only
  * @pool: the pool of these slots
- * @opened: how often slots were put on the stack by set-up, not because a post has ended
+ * @opened: how often slots were put on the stack by set-up, not because a post ended
  * @pad:  keeps the first slot out of the second half of the line
  *
  * A slot finds it by its own offset, so it needs no pointer to its pool. A call that has read
@@ -179,7 +179,7 @@ static __always_inline void kdapl_pool_put(struct kdapl_slot *slot)
 	} while (unlikely(!try_cmpxchg64(&stack->head, &head, word)));
 }
 
-/* Is no slot free? Only a hint, which is sufficient to decide on signalling */
+/* Returns true if no slot is free. Only a hint, which is sufficient to decide on signalling */
 static __always_inline bool kdapl_pool_empty(const struct kdapl_pool *pool)
 {
 	return (u32)READ_ONCE(kdapl_pool_head(READ_ONCE(pool->base))->head) == KDAPL_POOL_NONE;

@@ -44,7 +44,7 @@ enum kdapl_slot_state {
  * @length:    bytes transferred
  * @mr:        until the completion of a request that registers or invalidates memory: its MR
  * @op:        DAT_DTOS
- * @key:       DAT_DTO_RECEIVE_WITH_INVALIDATE: key that the peer's message has invalidated,
+ * @key:       DAT_DTO_RECEIVE_WITH_INVALIDATE: key that the peer's message invalidated,
  *             otherwise 0
  *
  * The delivery of an event copies it, so its layout is that of the DAT structure.

@@ -12,7 +12,7 @@
  * DISCONNECT_PENDING, under ep->lock. Each step checks the state first, so a bit that is set too
  * late has no effect.
  *
- * A connection that has ended may linger (enum kdapl_linger): the QP keeps its state for at
+ * A connection that ended may linger (enum kdapl_linger): the QP keeps its state for at
  * most KDAPL_LINGER_MS, so that an answer in flight, which contains the cause of the
  * error, is not lost. The work does not sleep during this time; ep->conn.timer queues it again.
  *
@@ -102,7 +102,7 @@ static int kdapl_cm_drain(struct kdapl_ep *ep, bool wait_all)
 }
 
 /*
- * Ends an attempt that has failed. Before ESTABLISHED the peer is notified by the
+ * Ends an attempt that failed. Before ESTABLISHED the peer is notified by the
  * destruction of the id. ep->mutex held.
  */
 static void kdapl_cm_attempt_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
@@ -183,7 +183,7 @@ void kdapl_cm_end_begin(struct kdapl_ep *ep)
 }
 
 /*
- * Finishes what kdapl_cm_end_begin() has begun. On return the done callback of every post has run,
+ * Finishes what kdapl_cm_end_begin() began. On return the done callback of every post has run,
  * or ep->drain.timed_out is set because the device has kept some posts. @since: jiffies, see
  * kdapl_drain_end(). Process context, ep->mutex held.
  */
@@ -353,7 +353,7 @@ static void kdapl_cm_attempt_done(struct kdapl_ep *ep, bool connected)
 }
 
 /*
- * The peer has accepted the request. The EP becomes CONNECTED before the handler lock is
+ * The peer accepted the request. The EP becomes CONNECTED before the handler lock is
  * released, because the next event of the CM concerns a connection, not an attempt. If
  * the id refuses the step, the peer has withdrawn, which is not a reject of a Consumer.
  */
@@ -519,7 +519,7 @@ static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 		kdapl_ep_post_marker(ep);
 }
 
-/* Does a change of addresses end the attempt or the connection? */
+/* Returns true if a change of addresses ends the attempt or the connection */
 static bool kdapl_cm_path_lost(const struct kdapl_ep *ep)
 {
 	if (!ep->conn.cm_id)

@@ -123,7 +123,7 @@ static DAT_RETURN kdapl_connect_check_args(const struct kdapl_connect *c)
 	return DAT_SUCCESS;
 }
 
-/* Is the peer's link-local address one of another link than that of the IA? */
+/* Returns true if the peer's link-local address is one of another link than that of the IA */
 static bool kdapl_connect_other_link(const struct kdapl_ia *ia, const struct sockaddr_storage *to)
 {
 	int scope = kdapl_addr_scope(to), own = kdapl_addr_scope(&ia->addr);
@@ -212,7 +212,7 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_
 }
 EXPORT_SYMBOL_GPL(dat_ep_connect);
 
-/* The address and qualifier to which an EP has connected; only the active side knows them */
+/* The address and qualifier to which an EP connected; only the active side knows them */
 static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_storage *remote,
 				       DAT_CONN_QUAL *qual)
 {
@@ -232,21 +232,21 @@ static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_stor
 /**
  * dat_ep_dup_connect - connect to the same service point as another endpoint
  * @ep_handle:         EP in UNCONNECTED
- * @dup_ep_handle:     EP that dat_ep_connect() or this call has connected
+ * @dup_ep_handle:     EP that dat_ep_connect() or this call connected
  * @timeout:           microseconds until TIMED_OUT, or DAT_TIMEOUT_INFINITE
  * @private_data_size: number of bytes for the peer's request, at most 56
  * @private_data:      the bytes, copied by the call; NULL if there are none
  * @qos:               DAT_QOS_BEST_EFFORT
  *
- * Like dat_ep_connect() with the address and the qualifier to which @dup_ep_handle has connected.
- * The connection of that EP does not change. An EP that has accepted its connection knows the
+ * Like dat_ep_connect() with the address and the qualifier to which @dup_ep_handle connected.
+ * The connection of that EP does not change. An EP that accepted its connection knows the
  * address of its peer, but no qualifier on which the peer listens.
  *
  * Context: process (class P).
  * Return: as for dat_ep_connect(), and
  * * DAT_INVALID_HANDLE - @dup_ep_handle is not the handle of an EP
  * * DAT_INVALID_STATE - that EP is not CONNECTED
- * * DAT_INVALID_PARAMETER - that EP has accepted its connection
+ * * DAT_INVALID_PARAMETER - that EP accepted its connection
  */
 DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
 			      DAT_TIMEOUT timeout, DAT_COUNT private_data_size,

@@ -15,9 +15,8 @@
 #include "base/trace.h"
 
 /*
- * The peer has disconnected. The first cause, a break or this, determines the end event.
- * If the device is being removed, the peer may be an EP on the same device that was
- * handled before this one.
+ * The peer disconnected. The first cause, a break or this, determines the end event. If the device
+ * is being removed, the peer may be an EP on the same device that was handled before this one.
  */
 static void kdapl_cm_note_clean(struct kdapl_ep *ep)
 {
@@ -174,7 +173,7 @@ int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		kdapl_cm_peer_gone(ep);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		/* A bond has failed over: the work checks whether the path still exists */
+		/* A bond failed over: the work checks whether the path still exists */
 		kdapl_ep_schedule(ep, KDAPL_TODO_ADDRESS);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:

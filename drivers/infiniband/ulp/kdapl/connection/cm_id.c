@@ -139,10 +139,10 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, const struct sockaddr_stor
 }
 
 /*
- * Is there a route to a peer? rdma_cm looks up a route through the net device of the IA, and then
+ * Looks for a route to a peer. rdma_cm looks up a route through the net device of the IA, and then
  * the kernel assumes that every address is on its link. So this function passes only the VRF to
- * which the net device may belong, because it determines the routing table. IPv6 is left to
- * neighbour discovery. Returns 0, -ENETUNREACH or another error. Process context.
+ * which the net device may belong, because it determines the routing table. Neighbour discovery
+ * decides for IPv6. Returns 0, -ENETUNREACH or another error. Process context.
  *
  * @id:     an id on its address
  * @remote: address of the peer, of the same family
@@ -167,9 +167,9 @@ int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 }
 
 /*
- * Is a connection impossible, because the device has failed, or the address was lost and is
- * still missing? For an attempt that has just begun, which an earlier failure could not
- * break. @ibdev: the device, not removed
+ * Returns true if a connection is impossible, because the device failed, or the address was lost
+ * and is still missing. For an attempt that just began, which an earlier failure could not break.
+ * @ibdev: the device, not removed
  */
 static bool kdapl_ep_unfit(const struct kdapl_ep *ep, struct ib_device *ibdev)
 {

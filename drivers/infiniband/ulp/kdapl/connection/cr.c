@@ -121,7 +121,7 @@ static void kdapl_cr_return(struct kdapl_cr *cr)
 	kdapl_cr_put(cr);
 }
 
-/* Releases the EP that an RSP has reserved for the request (C-11) */
+/* Releases the EP that an RSP reserved for the request (C-11) */
 static void kdapl_cr_release_ep(struct kdapl_cr *cr)
 {
 	kdapl_rsp_move(cr->sp, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
@@ -486,7 +486,7 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 }
 EXPORT_SYMBOL_GPL(dat_cr_reject);
 
-/* Copies what the callback has stored */
+/* Copies what the callback stored */
 static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
 {
 	next->param = cr->param;

@@ -20,7 +20,7 @@ void kdapl_cm_call_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 			  enum rdma_cm_event_type event, int err);
 
 /**
- * struct kdapl_notice - the id of a connection or attempt that has ended
+ * struct kdapl_notice - the id of a connection or attempt that ended
  * @node:  on kdapl_device.notices; empty until it is listed. Guarded by notice_lock
  * @work:  sends the disconnect; destroys the id and the notice
  * @dev:   the device
@@ -68,7 +68,7 @@ DAT_RETURN kdapl_sp_error(int err);
 
 struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual);
 
-/* Does it refuse further requests, because it is closed or being freed? */
+/* Returns true if it refuses further requests, because it is closed or being freed */
 static inline bool kdapl_sp_ends(const struct kdapl_sp *sp)
 {
 	return READ_ONCE(sp->closed) || atomic_read(&sp->obj.users) < 0;

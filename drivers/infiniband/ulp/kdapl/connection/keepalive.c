@@ -9,9 +9,8 @@
  * does not answer, the marker fails after the transport's retries and breaks the
  * EP like any other request.
  *
- * The keepalive adds nothing to the fast path. Each tick counts the slots that
- * were returned and those that have completed, and compares the sum with that of
- * the last tick.
+ * The keepalive adds nothing to the fast path. Each tick counts the slots that were returned and
+ * those that completed, and compares the sum with that of the last tick.
  *
  * Called in process context by the connection work and by the creation of an EP.
  */

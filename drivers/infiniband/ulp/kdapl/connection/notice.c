@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ids of connections and attempts that have ended.
+ * The ids of connections and attempts that ended.
  *
  * The id of a connection leaves its EP when the connection has ended, so that the EP can be reset
  * or freed at once. A disconnect request may be lost. The connection manager repeats it only while
  * the id exists. So the id waits on a list of the device until the connection manager has an answer
- * or has given up. The id of an attempt that has failed is only destroyed, which notifies the peer.
+ * or has given up. The id of an attempt that failed is only destroyed, which notifies the peer.
  * rdma_destroy_id() may take a minute in rare cases, so each id has its own work item, which holds
  * no lock during this call.
  *
@@ -43,7 +43,7 @@ unsigned int kdapl_notice_max = 1024;
 unsigned int kdapl_notice_leave_ms = 5000;
 
 /*
- * Can a packet leave? The core updates the cached port state from a work item, so
+ * Returns true if a packet can leave. The core updates the cached port state from a work item, so
  * it lags behind the link; the net device of a RoCE port is up to date.
  */
 static bool kdapl_notice_port_is_up(struct ib_device *ibdev, const struct rdma_cm_id *id)
@@ -179,7 +179,7 @@ int kdapl_notice_reserve(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_notice_end - the connection or attempt of an EP has ended: take its id
+ * kdapl_notice_end - the connection or attempt of an EP ended: take its id
  * @ep:         the EP, which loses its id if it has one, and the notice that it has reserved with
  *              it. None of the id's callbacks runs for the EP afterwards
  * @disconnect: send a disconnect request, as soon as that is possible, and keep the id until

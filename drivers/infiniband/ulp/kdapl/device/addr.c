@@ -60,7 +60,7 @@ static void kdapl_addr_to_gid(const struct sockaddr_storage *addr, struct in6_ad
 		*gid = ((struct sockaddr_in6 *)addr)->sin6_addr;
 }
 
-/* Are two IP addresses the same, whatever their ports and scopes are? Any context */
+/* Compares two IP addresses without their ports and scopes. Any context */
 bool kdapl_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	struct in6_addr gid_a, gid_b;
@@ -119,7 +119,7 @@ static bool kdapl_addr_matches(const struct kdapl_addr_search *s, const struct n
 	return !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
 }
 
-/* Is this address between the lower bound of the search and the address found so far? */
+/* Returns true if @addr is between the lower bound of the search and the address found so far */
 static bool kdapl_addr_is_next(const struct kdapl_addr_search *s, const struct in6_addr *addr)
 {
 	struct in6_addr found;
@@ -178,7 +178,7 @@ static void kdapl_addr_search_roce(struct kdapl_addr_search *s, u32 port)
 	}
 }
 
-/* Does this IPoIB device use the port? Its hardware address ends in the GID */
+/* Returns true if an IPoIB device uses the port. Its hardware address ends in the GID */
 static bool kdapl_ipoib_on_port(const struct net_device *ndev, struct ib_device *ibdev, u32 port)
 {
 	const struct ib_gid_attr *attr;
@@ -223,8 +223,8 @@ static void kdapl_addr_search_netdev(struct kdapl_addr_search *s, const struct n
 }
 
 /*
- * Does a net device have an IP address? @ibdev: device with a port that the net device leads to.
- * Any context; RCU.
+ * Returns true if a net device has an IP address. @ibdev: device with a port that the net device
+ * leads to. Any context; RCU.
  */
 bool kdapl_addr_on_netdev(struct ib_device *ibdev, const struct net_device *ndev,
 			  const struct sockaddr_storage *addr)
@@ -322,7 +322,7 @@ bool kdapl_addr_next(struct ib_device *ibdev, u32 port, const struct net *home,
 	return true;
 }
 
-/* Does an address lead to a port by a net device other than the one with index @except? */
+/* Returns true if an address leads to a port by a net device other than that of index @except */
 static bool kdapl_addr_leads_to_port(struct ib_device *ibdev, u32 port,
 				     const struct sockaddr_storage *addr,
 				     const struct net *net, int except)
@@ -343,8 +343,8 @@ static bool kdapl_addr_leads_to_port(struct ib_device *ibdev, u32 port,
 }
 
 /*
- * Does an IP address still lead to a port? @net: its namespace; the same address in another
- * namespace does not count. Process context.
+ * Returns true if an IP address still leads to a port. @net: its namespace; the same address in
+ * another namespace does not count. Process context.
  */
 bool kdapl_addr_on_port(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
 			const struct net *net)
@@ -353,9 +353,9 @@ bool kdapl_addr_on_port(struct ib_device *ibdev, u32 port, const struct sockaddr
 }
 
 /*
- * Can the device transfer data in a network namespace? Hardware is not affected by namespaces.
- * Soft-RoCE uses the sockets and routes of the initial namespace, whatever the namespace of its
- * net device is. @net: namespace of one of its net devices. Any context.
+ * Returns true if the device transfers data in a network namespace. Namespaces do not affect
+ * hardware. Soft-RoCE uses the sockets and routes of the initial namespace, whatever the namespace
+ * of its net device is. @net: namespace of one of its net devices. Any context.
  */
 bool kdapl_addr_netns_usable(const struct ib_device *ibdev, const struct net *net)
 {
@@ -391,9 +391,9 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
 }
 
 /*
- * Was the address of an id lost since the id was bound? On a RoCE port an id, and with it the path
- * of its QP, uses an entry of the GID table. If the address is deleted, this entry becomes
- * invalid; an address that is added again has another entry. An InfiniBand port has no such
+ * Returns true if the address of an id was lost since the id was bound. On a RoCE port an id, and
+ * with it the path of its QP, uses an entry of the GID table. If the address is deleted, this entry
+ * becomes invalid; an address that is added again has another entry. An InfiniBand port has no such
  * entries. Any context; the caller keeps the id.
  */
 bool kdapl_addr_unbound(const struct rdma_cm_id *id)
@@ -410,8 +410,8 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
 }
 
 /*
- * Was the address of an id deleted from its net device? A bond failover does not delete addresses,
- * but it deletes the GIDs of all of them. Any context; the caller keeps the id.
+ * Returns true if the address of an id was deleted from its net device. A bond failover does not
+ * delete addresses, but it deletes the GIDs of all of them. Any context; the caller keeps the id.
  */
 bool kdapl_addr_id_lost(const struct rdma_cm_id *id)
 {
@@ -427,12 +427,12 @@ bool kdapl_addr_id_lost(const struct rdma_cm_id *id)
 }
 
 /*
- * Does a change of addresses end a connection? A device that keeps GIDs in its own table has
- * cleared the entry that the QP's path names. A device without such a table (rxe) builds the path
- * from addresses, and the address still exists. On InfiniBand the path connects two ports, so it
- * survives when a bond of IPoIB devices moves to another port. But if the bond moved because this
- * port is down, an idle connection would not notice it otherwise. Returns true if the connection
- * must be broken. Any context; the caller keeps the id.
+ * Returns true if a change of addresses ends a connection. A device that keeps GIDs in its own
+ * table clears the entry that the QP's path names. A device without such a table (rxe) builds the
+ * path from addresses, and the address still exists. On InfiniBand the path connects two ports, so
+ * it survives when a bond of IPoIB devices moves to another port. But if the bond moved because
+ * this port is down, an idle connection would not notice it otherwise. Any context; the caller
+ * keeps the id.
  *
  * @id:   id of the connection
  * @port: current port of the IA's address
@@ -451,9 +451,9 @@ bool kdapl_addr_path_lost(const struct rdma_cm_id *id, u32 port)
 }
 
 /*
- * Is this the address of an IA? Several net devices may have the same address (a loopback device,
- * for one). The deletion on one of them does not matter while the address leads to the port by
- * another one. @del: the address that was deleted. Process context.
+ * Returns true if a deletion took the address of an IA. Several net devices may have the same
+ * address (a loopback device, for one). The deletion on one of them does not matter while the
+ * address leads to the port by another one. @del: the address that was deleted. Process context.
  */
 bool kdapl_addr_was_deleted(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
 			    const struct sockaddr_storage *addr, const struct net *net)

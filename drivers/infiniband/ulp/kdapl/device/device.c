@@ -18,8 +18,8 @@ LIST_HEAD(kdapl_devices);
 #define KDAPL_MAX_PAGE_LIST	(U32_MAX >> PAGE_SHIFT)
 
 /*
- * Can IAs use this port? Usable are InfiniBand and RoCE ports of devices that register memory by
- * work requests. Returns true if they can. Any context.
+ * Returns true if IAs can use a port: an InfiniBand or RoCE port of a device that registers memory
+ * by work requests. Any context.
  */
 bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port)
 {
@@ -77,9 +77,9 @@ struct kdapl_device *kdapl_device_by_name(const char *name)
 }
 
 /*
- * Are the ports of a device IAs, under its name? Returns false if the device is not supported, was
- * removed or is not added yet, or if its name belongs to another device or is ambiguous. Process
- * context, kdapl_device_mutex held.
+ * Returns true if the ports of a device are IAs under its name; false if the device is not
+ * supported, was removed or is not added yet, or if its name belongs to another device or is
+ * ambiguous. Process context, kdapl_device_mutex held.
  */
 bool kdapl_device_listed(const struct kdapl_device *dev)
 {
@@ -207,7 +207,7 @@ static const char *kdapl_device_unfit(const struct ib_device *ibdev)
 	}
 }
 
-/* Can the device create a queue pair with @dtos requests and as many receives? */
+/* Returns true if the device creates a queue pair with @dtos requests and as many receives */
 static bool kdapl_trial_qp(struct ib_pd *pd, struct ib_cq *cq, const struct kdapl_limits *l,
 			   u32 dtos)
 {

@@ -23,7 +23,7 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 struct kdapl_addr_deleted {
 	struct llist_node node;
 	struct in6_addr addr;		/* IPv4: mapped */
-	int ifindex;			/* of the net device */
+	int ifindex;			/* index of the net device */
 	const struct net *net;		/* its namespace, only compared */
 };
 

@@ -143,7 +143,7 @@ static struct kdapl_device *kdapl_registry_device(const char *name)
 }
 
 /**
- * dat_registry_providers_related - do two IAs share hardware?
+ * dat_registry_providers_related - test whether two IAs share hardware
  * @name1:  name of an IA
  * @name2:  name of an IA
  * @answer: receives DAT_HA_TRUE if both belong to the same RDMA device, otherwise

@@ -72,7 +72,7 @@ static void kdapl_ep_destroy(struct kdapl_obj *obj)
 }
 
 /*
- * Frees the EPs that the close of an IA has ended. @ia: the IA, whose EVDs are destroyed or have
+ * Frees the EPs that the close of an IA ended. @ia: the IA, whose EVDs are destroyed or have
  * no upcalls: none uses the private data of an EP any more. Process context; called by the thread
  * that closes the IA.
  */
@@ -324,7 +324,7 @@ static bool kdapl_ep_state_owned_by_cr(u8 state)
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
- * * DAT_INVALID_STATE - a service point has reserved the EP (RESERVED, PASSIVE or
+ * * DAT_INVALID_STATE - a service point reserved the EP (RESERVED, PASSIVE or
  *   TENTATIVE_CONNECTION_PENDING); or EP_NOTREADY: not legal in this upcall
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)

@@ -129,7 +129,7 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
 }
 
 /*
- * May an EP have these attributes? Returns DAT_SUCCESS; @bad; or DAT_MODEL_NOT_SUPPORTED for a
+ * Checks the attributes of an EP. Returns DAT_SUCCESS; @bad; or DAT_MODEL_NOT_SUPPORTED for a
  * quality of service other than best effort. Process context.
  *
  * @srq:   the EP uses an SRQ for receives

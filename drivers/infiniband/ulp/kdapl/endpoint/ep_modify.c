@@ -104,7 +104,7 @@ static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl
 	return DAT_SUCCESS;
 }
 
-/* Are the parameters consistent, as dat_ep_create() requires? */
+/* Returns true if the parameters are consistent, as dat_ep_create() requires */
 static bool kdapl_draft_fits(const struct kdapl_ep *draft, const struct kdapl_ep *ep)
 {
 	DAT_EP_STATE state = ep->state;
@@ -160,7 +160,7 @@ static bool kdapl_solicited(const struct kdapl_ep *ep)
 	return ep->cfg.attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }
 
-/* Does the draft need its own verbs objects? */
+/* Returns true if the draft needs its own verbs objects */
 static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_ep *draft)
 {
 	const DAT_EP_ATTR *a = &ep->cfg.attr, *b = &draft->cfg.attr;
@@ -338,7 +338,7 @@ static DAT_RETURN kdapl_modify(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask,
 	return ret;
 }
 
-/* Is only the count or only the array selected? */
+/* Returns true if only the count or only the array is selected */
 static bool kdapl_mask_is_half(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK pair)
 {
 	return (mask & pair) && (mask & pair) != pair;

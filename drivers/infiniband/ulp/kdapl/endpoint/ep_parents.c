@@ -72,11 +72,11 @@ void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep
 }
 
 /*
- * May the caller wait for upcalls that deliver events of an EP? Not in an upcall that must not
- * sleep. In one that may, not if an upcall is delivering an event of this EP: it may be the
- * caller's own. It may also be another one that is about to wait for the caller's in the same way.
- * Of all upcalls in such a cycle the last one to make its call would find that the EP is in use, so
- * there is no such cycle. Any context except hard interrupt.
+ * Returns true if the caller may wait for upcalls that deliver events of an EP: not in an upcall
+ * that must not sleep, and in one that may, not if an upcall is delivering an event of this EP.
+ * That may be the caller's own upcall, or another one that is about to wait for the caller's in the
+ * same way. In such a cycle, the last upcall to make its call finds the EP in use, so no cycle
+ * arises. Any context except hard interrupt.
  */
 bool kdapl_ep_may_wait(struct kdapl_ep *ep)
 {
@@ -246,7 +246,7 @@ bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *pa
 	       !!par->srq == !!ep->cfg.srq;
 }
 
-/* Does an EP have all objects that its depths require? Any context */
+/* Returns true if an EP has all objects that its depths require. Any context */
 bool kdapl_ep_configured(const struct kdapl_ep *ep)
 {
 	const struct kdapl_ep_cfg *cfg = &ep->cfg;
@@ -255,7 +255,7 @@ bool kdapl_ep_configured(const struct kdapl_ep *ep)
 	       (ep->fast.request_evd || !cfg->attr.max_request_dtos);
 }
 
-/* Do the EVDs of receives and of requests have the same context? Any context */
+/* Returns true if the EVDs of receives and of requests have the same context. Any context */
 bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
 {
 	return !ep->fast.recv_evd || !ep->fast.request_evd ||
@@ -263,8 +263,8 @@ bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
 }
 
 /*
- * Are the completion flags of an EP possible in the context of its EVDs? A Consumer that polls is
- * not waiting for a message, so solicited wait has no meaning in poll context. Any context.
+ * Returns true if the context of its EVDs admits the completion flags of an EP. A Consumer that
+ * polls does not wait for a message, so poll context does not admit solicited wait. Any context.
  */
 bool kdapl_ep_context_fits(const struct kdapl_ep *ep)
 {

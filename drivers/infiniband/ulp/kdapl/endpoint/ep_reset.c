@@ -117,7 +117,7 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  *
  * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are removed from their EVDs, and
  * the call waits for an upcall that delivers one. In UNCONNECTED nothing happens, and posted
- * receives stay. A device that has failed may keep posts of the EP. Until it returns them, the EP
+ * receives stay. A device that failed may keep posts of the EP. Until it returns them, the EP
  * can only be freed. If the device fails during the call, the posts are flushed.
  *
  * Context: process (class P). Legal in an upcall that may sleep, unless an upcall is delivering

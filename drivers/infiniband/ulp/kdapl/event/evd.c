@@ -72,7 +72,7 @@ static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 		evd->head = ev->next;
 		if (ev->kind == KDAPL_EV_CR) {
 			obj = &container_of(ev, struct kdapl_cr, ev)->obj;
-			/* May free the CR, of which the node is a part */
+			/* May free the CR, which contains the node */
 			obj->ops->undelivered(obj);
 			continue;
 		}

@@ -108,7 +108,7 @@ int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 	return ret;
 }
 
-/* Does an event belong to the EP, or to another one that is being freed? */
+/* Returns true if an event belongs to the EP, or to another one that is being freed */
 static bool kdapl_event_ends_with(const struct kdapl_event *ev, const struct kdapl_ep *ep)
 {
 	return ev->ep == ep || (ev->ep && READ_ONCE(ev->ep->dying));
@@ -268,7 +268,7 @@ static void kdapl_evd_wait_begin(struct kdapl_evd *evd)
 	spin_unlock_irq(&evd->lock);
 }
 
-/* Taking the lock also ensures that the task which woke this one has left the EVD */
+/* Taking the lock also ensures that the task which woke this one left the EVD */
 static void kdapl_evd_wait_end(struct kdapl_evd *evd)
 {
 	spin_lock_irq(&evd->lock);
@@ -301,8 +301,8 @@ void kdapl_evd_wait_ep(struct kdapl_evd *evd, const struct kdapl_ep *ep)
 }
 
 /*
- * Is an upcall delivering an event of an EP? The upcall of a done callback that has not queued its
- * event goes unnoticed. Any context.
+ * Returns true if an upcall is delivering an event of an EP. Does not notice the upcall of a done
+ * callback that does not queue its event. Any context.
  */
 bool kdapl_evd_delivers(struct kdapl_evd *evd, const struct kdapl_ep *ep)
 {

@@ -149,7 +149,7 @@ static DAT_RETURN kdapl_evd_arm(DAT_EVD_HANDLE evd_handle, DAT_BOOLEAN *again)
  * queued, or the next completion arrives, a work item polls the CQ and runs upcalls, with bottom
  * halves off, for at most 64 of the events queued by then. This happens once: after that, the
  * Consumer polls or arms the EVD again. A poll disarms the EVD. With DAT_UPCALL_NOTIFY, events that
- * an earlier upcall has announced do not prevent arming, so the Consumer must dequeue them first.
+ * an earlier upcall announced do not prevent arming, so the Consumer must dequeue them first.
  *
  * Context: process or softirq, with interrupts on; never sleeps.
  * Return:

@@ -28,7 +28,7 @@ static inline bool kdapl_evd_wants_upcall(const struct kdapl_evd *evd)
 					   evd->policy == DAT_UPCALL_NOTIFY);
 }
 
-/* Do the queued events require an upcall? */
+/* Returns true if the queued events require an upcall */
 static inline bool kdapl_evd_upcall_due(const struct kdapl_evd *evd)
 {
 	if (!kdapl_evd_wants_upcall(evd) || !evd->nnotify)

@@ -3,7 +3,7 @@
  * The work item and the timer of an EVD: upcalls outside of done callbacks and of the
  * Consumer's polls.
  *
- * The work item polls the CQs that have announced completions (polled_cq.c), and delivers.
+ * The work item polls the CQs that announced completions (polled_cq.c), and delivers.
  * In process context it runs all upcalls of the EVD, which may sleep: it holds no lock, is in
  * no read section, and runs on a workqueue that nothing else uses, so only the EVD itself
  * waits for them. In the other contexts it delivers, with bottom halves off, events that were not
@@ -55,7 +55,7 @@ static bool kdapl_evd_claim_in_work(struct kdapl_evd *evd)
 	return mine;
 }
 
-/* Has the Consumer not polled for the time of the timer? */
+/* Returns true if the Consumer did not poll for the time of the timer */
 static bool kdapl_evd_is_unpolled(const struct kdapl_evd *evd)
 {
 	return time_after_eq(jiffies, READ_ONCE(evd->polled) +
@@ -113,10 +113,10 @@ static void kdapl_evd_process_work(struct work_struct *work)
 }
 
 /*
- * Is the caller inside an upcall of any EVD? Bottom halves are off in every upcall that must not
- * sleep, and they are never off where a call that sleeps is legal. An upcall that may sleep runs
- * in the work item of its EVD. Only the task itself stores and clears its address, so it finds the
- * address without a lock. Any context except hard interrupt.
+ * Returns true if the caller is inside an upcall of any EVD. Bottom halves are off in every upcall
+ * that must not sleep, and they are never off where a call that sleeps is legal. An upcall that may
+ * sleep runs in the work item of its EVD. Only the task itself stores and clears its address, so it
+ * finds the address without a lock. Any context except hard interrupt.
  */
 bool kdapl_in_upcall(void)
 {
@@ -132,7 +132,7 @@ bool kdapl_in_upcall(void)
 	return found;
 }
 
-/* Has the timer something left to do? Counts down the polls at short intervals */
+/* Returns true if the timer is still needed. Counts down the polls at short intervals */
 static bool kdapl_evd_timer_needed(struct kdapl_evd *evd, unsigned long *delay)
 {
 	bool needed;

@@ -214,7 +214,7 @@ static int kdapl_polled_cq_turn(struct kdapl_polled_cq *pcq)
 }
 
 /*
- * Polls the CQs that have announced completions. Arms those in solicited-wait mode;
+ * Polls the CQs that announced completions. Arms those in solicited-wait mode;
  * kdapl_evd_arm_drained() must follow for the others. Returns true if the number of completions in
  * one run was reached before all were empty. Process context, work item of the EVD; runs no upcall.
  */

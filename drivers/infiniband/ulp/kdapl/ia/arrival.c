@@ -72,7 +72,7 @@ int kdapl_arrival_add(struct kdapl_device *dev)
 }
 
 /*
- * Queues the work, because names of devices have changed. Process context, kdapl_device_mutex held
+ * Queues the work, because names of devices changed. Process context, kdapl_device_mutex held
  * since the change. So a Consumer that has listed the new names, and then registers a watch, waits
  * for the work.
  */
@@ -213,7 +213,7 @@ static struct kdat_registry_watch **kdapl_watch_find(const struct kdat_registry_
 	return link;
 }
 
-/* Would a call that waits for callbacks never return? A callback may wait for an upcall */
+/* Returns true if a wait for callbacks would not end: a callback may wait for an upcall */
 static bool kdapl_watch_in_callback(void)
 {
 	return READ_ONCE(kdapl_watch_caller) == current || kdapl_in_upcall();

@@ -232,7 +232,7 @@ static DEFINE_SPINLOCK(kdapl_ias_closing_lock);
 /* Woken whenever an IA has been closed */
 DECLARE_WAIT_QUEUE_HEAD(kdapl_ias_closed);
 
-/* Is an IA of @owner (NULL: any owner) being closed? */
+/* Returns true if an IA of @owner (NULL: any owner) is being closed */
 static bool kdapl_ia_is_closing(const struct module *owner)
 {
 	struct kdapl_obj *obj;
@@ -390,7 +390,7 @@ static void kdapl_ia_disable_upcalls(struct kdapl_ia *ia)
 }
 
 /*
- * Closes the IAs that a Consumer has left open. Upcalls are stopped first, because the exit
+ * Closes the IAs that a Consumer left open. Upcalls are stopped first, because the exit
  * function may have freed what they use. An IA that another thread is closing may still have a
  * running upcall, so the function waits until it is closed. If the IA of another Consumer sends
  * its asynchronous events to an EVD of an IA and is not being closed, the latter IA stays until

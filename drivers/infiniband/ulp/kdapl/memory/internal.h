@@ -23,7 +23,7 @@ void kdapl_lmr_repair_work(struct work_struct *work);
 struct kdapl_region {
 	struct page **pages;
 	u32 npages;
-	u32 offset;			/* in the first page */
+	u32 offset;			/* offset of the memory in the first page */
 	u64 length;
 	u64 iova;			/* registered address */
 };

@@ -26,9 +26,9 @@ struct kdapl_fmr {
 	const u64 *pages;		/* addresses of @size bytes each */
 	u64 size;
 	struct scatterlist *sgl;	/* NULL: @pages describes the memory */
-	u64 number;			/* of elements of either */
+	u64 number;			/* number of elements of either */
 	u32 npages;			/* collected, of PAGE_SIZE */
-	u64 length;			/* of the memory in them */
+	u64 length;			/* length of the memory in them */
 	DAT_MEM_PRIV_FLAGS priv;
 	u64 cookie;
 	u32 flags;

@@ -97,7 +97,7 @@ void kdapl_lmr_unbound(struct kdapl_lmr *lmr)
 	spin_unlock(&lmr->lock);
 }
 
-/* A request has failed; it is unknown whether it was executed. lmr->lock held */
+/* A request failed; it is unknown whether it was executed. lmr->lock held */
 static void kdapl_fmr_set_unknown(struct kdapl_lmr *lmr)
 {
 	lmr->fmr.state = KDAPL_MR_UNKNOWN;
@@ -182,7 +182,7 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * A peer has invalidated a key. @ep: the peer's connection. Returns false if the peer must not do
+ * A peer invalidated a key. @ep: the peer's connection. Returns false if the peer must not do
  * that: the LMR is not from dat_lmr_allocate(), or was registered through another EP, or that EP
  * belongs to another zone now. Any context, inside an RCU read section.
  */
@@ -334,7 +334,7 @@ static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_e
 	return kdapl_mr_wr_error(err);
 }
 
-/* Is it executed after all earlier requests? Part of step 2, so in any state */
+/* Returns true if it is executed after all earlier requests. Part of step 2, so in any state */
 static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
 {
 	bool idle;

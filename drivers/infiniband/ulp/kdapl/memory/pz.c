@@ -39,7 +39,7 @@ static void kdapl_service_event(struct ib_cq *cq, void *context)
 {
 	struct kdapl_pz *pz = context;
 
-	/* The driver has failed to destroy the QP */
+	/* The driver failed to destroy the QP */
 	if (pz)
 		complete(&pz->cq_event);
 }
@@ -226,7 +226,7 @@ err_destroy_qp:
 	return ret;
 }
 
-/* Does a request fail at once, because the device has failed? pz->mutex held */
+/* Returns true if a request fails at once, because the device failed. pz->mutex held */
 static bool kdapl_service_skips(const struct kdapl_pz *pz, const struct ib_send_wr *wr)
 {
 	const struct kdapl_ia *ia = pz->obj.ia;

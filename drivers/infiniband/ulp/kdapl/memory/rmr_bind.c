@@ -79,7 +79,7 @@ void kdapl_rmr_put(struct kdapl_rmr *rmr)
 		queue_rcu_work(kdapl_wq, &rmr->free_work);
 }
 
-/* A registration has completed. A later request may have been posted to end it */
+/* A registration completed. A later request may have been posted to end it */
 static void kdapl_bind_registered(struct kdapl_rmr *rmr, struct kdapl_mr *m,
 				  const struct kdapl_slot *slot, bool ok)
 {
@@ -156,7 +156,7 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 			 * the registration has failed, it may not have been executed.
 			 */
 			kdapl_bind_invalidated(old, ok);
-			/* The bind has failed, whichever half of it did */
+			/* The bind failed, whichever half of it did */
 			if (old->inv_failed)
 				wc->status = IB_WC_MW_BIND_ERR;
 			old->inv_failed = false;
@@ -199,7 +199,7 @@ static void kdapl_bind_half_posted_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * A peer has invalidated a key. @ep: the peer's connection. Returns false if the binding was not
+ * A peer invalidated a key. @ep: the peer's connection. Returns false if the binding was not
  * made through @ep, or @ep is of another zone now. Any context, inside an RCU read section.
  */
 bool kdapl_rmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey)
@@ -443,7 +443,7 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 	return first;
 }
 
-/* Undoes a request that the device has refused. rmr->lock held */
+/* Undoes a request that the device refused. rmr->lock held */
 static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
 {
 	struct kdapl_rmr *rmr = b->rmr;
@@ -472,10 +472,9 @@ static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
 }
 
 /*
- * The device has accepted one half of the list, although its queue has room for both. Without
- * the other half, only the drain of the QP shows when the accepted one has completed, so the
- * connection must be broken. Until then the old MR stays busy, and the slot and the RMR are kept.
- * rmr->lock held.
+ * The device accepted one half of the list, although its queue has room for both. Without the other
+ * half, only the drain of the QP shows when the accepted one has completed, so the connection must
+ * be broken. Until then the old MR stays busy, and the slot and the RMR are kept. rmr->lock held.
  */
 static void kdapl_bind_half_posted(struct kdapl_bind *b, struct kdapl_slot *slot)
 {

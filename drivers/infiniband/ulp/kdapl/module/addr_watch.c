@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The watcher of IP addresses: finds out whether the address of an IA was lost, has moved to
+ * The watcher of IP addresses: finds out whether the address of an IA was lost, moved to
  * another port, or exists again.
  *
  * Owns the notifiers of addresses and net devices, which run in any context, and the work item
@@ -20,8 +20,8 @@
 #include "internal.h"
 
 /*
- * Does the IA's address lead to another port of the device? Then a bond over the
- * ports has failed over, and the IA follows it. kdapl_device_mutex held.
+ * Moves an IA to the port of the device to which its address leads now, after the failover of a
+ * bond over the ports. Returns true if it did. kdapl_device_mutex held.
  */
 static bool kdapl_device_follow(struct kdapl_device *dev, struct kdapl_ia *ia)
 {
@@ -59,7 +59,7 @@ static bool kdapl_device_addr_deleted(struct kdapl_ia *ia)
 	return true;
 }
 
-/* Checks whether the IA's address was lost, has moved, or exists again. Returns as above */
+/* Checks whether the IA's address was lost, moved, or exists again. Returns as above */
 static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *ia)
 {
 	if (kdapl_addr_on_port(dev->ibdev, ia->port, &ia->addr, ia->net) ||
@@ -84,7 +84,7 @@ static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *i
  * Process context.
  *
  * @gone:  addresses that were deleted (struct kdapl_addr_deleted), or NULL
- * @ipoib: addresses of IPoIB devices have changed
+ * @ipoib: addresses of IPoIB devices changed
  */
 bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib)
 {
@@ -109,7 +109,7 @@ bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib)
 
 /* Deleted addresses that the watcher has not handled yet */
 static LLIST_HEAD(kdapl_addr_gone);
-/* Bit 0: addresses of IPoIB devices have changed */
+/* Bit 0: addresses of IPoIB devices changed */
 static unsigned long kdapl_addr_ipoib;
 
 static void kdapl_addr_work_fn(struct work_struct *work);
@@ -129,7 +129,7 @@ static void kdapl_addr_work_fn(struct work_struct *work)
 
 /*
  * Schedules the watcher. @ipoib: check all IAs on InfiniBand ports; otherwise only the IAs whose
- * device has reported a GID change or whose address was deleted. Any context.
+ * device reported a GID change or whose address was deleted. Any context.
  */
 void kdapl_addr_changed(bool ipoib)
 {
@@ -180,7 +180,7 @@ static int kdapl_addr_event6(struct notifier_block *nb, unsigned long event, voi
 }
 
 /*
- * A bond of IPoIB devices has moved to another port, or an IPoIB device has a new
+ * A bond of IPoIB devices moved to another port, or an IPoIB device has a new
  * hardware address. Changes of Ethernet devices show up in the GID table.
  */
 static int kdapl_addr_event_netdev(struct notifier_block *nb, unsigned long event, void *data)

@@ -161,7 +161,7 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 	wait_event(dev->wait, list_empty(&dev->ias));
 	/* No EP is left that could add a notice to the list */
 	kdapl_notice_flush(dev);
-	/* The code that has emptied the list no longer uses the device */
+	/* The code that emptied the list no longer uses the device */
 	mutex_lock(&kdapl_device_mutex);
 	mutex_unlock(&kdapl_device_mutex);
 	kdapl_device_free(dev);

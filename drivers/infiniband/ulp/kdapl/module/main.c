@@ -6,7 +6,7 @@
 #include <linux/module.h>
 #include "internal.h"
 
-/* A Consumer is being unloaded, or its init function has failed; its text still exists */
+/* A Consumer is being unloaded, or its init function failed; its text still exists */
 static int kdapl_module_notify(struct notifier_block *nb, unsigned long state, void *module)
 {
 	if (state == MODULE_STATE_GOING)

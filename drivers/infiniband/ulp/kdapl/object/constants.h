@@ -16,10 +16,10 @@
 #define KDAPL_RESOLVE_TIMEOUT_MS 4000	/* address and route of a peer */
 #define KDAPL_ACCEPT_TIMEOUT_MS	30000	/* C-51 */
 #define KDAPL_DRAIN_TIMEOUT_MS	700	/* C-56 allows 1 s in all */
-#define KDAPL_LATE_MS		50	/* for ESTABLISHED, after an early message (C-43) */
-#define KDAPL_LINGER_MS		10	/* for an answer in flight at the end of a connection */
+#define KDAPL_LATE_MS		50	/* wait for ESTABLISHED after an early message (C-43) */
+#define KDAPL_LINGER_MS		10	/* wait for an answer at the end of a connection */
 #ifndef KDAPL_LAST_WQE_MS
-#define KDAPL_LAST_WQE_MS	5000	/* for the LAST_WQE event of an EP with an SRQ */
+#define KDAPL_LAST_WQE_MS	5000	/* wait for the LAST_WQE event of an EP with an SRQ */
 #endif
 #define KDAPL_INIT_PKEY_INDEX	0	/* until the path of the QP is known */
 

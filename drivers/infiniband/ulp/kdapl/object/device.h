@@ -17,15 +17,15 @@ struct kdapl_limits {
 	u32 max_qp_wr;
 	u32 max_cqe;
 	u32 max_evd_qlen;
-	u32 max_iov;			/* of a send, a receive and an SRQ */
+	u32 max_iov;			/* segments of a send, a receive or a buffer of an SRQ */
 	u32 max_iov_read;
 	u32 max_iov_write;
 	u32 max_rd_atom_in;		/* per EP, as target */
 	u32 max_rd_atom_out;		/* per EP, as initiator */
 	u32 max_srqs;
 	u32 max_srq_wr;			/* max_recv_per_srq */
-	u32 max_mr;			/* for LMRs and RMRs, without the one of a PZ */
-	u32 page_list_len;		/* of one fast registration */
+	u32 max_mr;			/* MRs of LMRs and RMRs; a PZ has another one */
+	u32 page_list_len;		/* pages of one fast registration */
 	u32 max_block;			/* bytes of an LMR, at any offset in a page */
 	u32 max_message;
 	u32 max_rdma;
@@ -41,13 +41,13 @@ struct kdapl_limits {
  * @wait:   remove() waits here for @ias and for @notices to become empty
  * @handler: async events of the device (GID change, fatal, port active)
  * @gid_changed: bit 0: a GID was added or removed; addr_watch.c clears it
- * @fatal_work: handles a fatal error that the device has reported
+ * @fatal_work: handles a fatal error that the device reported
  * @keys:   LMRs and RMRs by the keys of their MRs, which a peer may invalidate by a send. The low
  *          byte of a key changes with each registration, and the rest identifies the MR
  * @limits: constant
  * @unfit:  why no IA can be opened on it, or NULL; constant
  * @notice_lock: guards @notices and @nnotices
- * @notices: ids of connections and attempts that have ended; notice.c
+ * @notices: ids of connections and attempts that ended; notice.c
  * @nnotices: their number
  * @leaving: remove() waits for @notices to become empty
  */

@@ -54,8 +54,8 @@ struct kdapl_sq {
  * struct kdapl_marker - a work request of kDAPL itself; see struct kdapl_ep_drain
  * @done:    completed when the request is; reset under sq.lock
  * @busy:    outstanding; like @refused and @posted, under sq.lock
- * @refused: the device has refused it
- * @posted:  the last attempt has posted it, because it was not busy
+ * @refused: the device refused it
+ * @posted:  the last attempt posted it, because it was not busy
  * @run_end: as kdapl_slot.run_end
  */
 struct kdapl_marker {
@@ -90,11 +90,11 @@ enum kdapl_todo {
 	KDAPL_TODO_BREAK,	/* an error completion, or the address was lost */
 	KDAPL_TODO_DISCONNECT,	/* Consumer, abrupt */
 	KDAPL_TODO_GRACEFUL,	/* Consumer, graceful; or a request has completed since */
-	KDAPL_TODO_TIMEOUT,	/* conn.timer has expired */
+	KDAPL_TODO_TIMEOUT,	/* conn.timer expired */
 	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: the peer is connected */
 	KDAPL_TODO_MARKER,	/* a query found an unsignalled tail of the queue */
-	KDAPL_TODO_ADDRESS,	/* addresses of the port have changed, check that of the IA */
-	KDAPL_TODO_REFUSED,	/* a request of the peer has failed: break after the NAK */
+	KDAPL_TODO_ADDRESS,	/* addresses of the port changed, check that of the IA */
+	KDAPL_TODO_REFUSED,	/* a request of the peer failed: break after the NAK */
 };
 
 /* kdapl_ep.conn.lingers_for: what a connection waits for before it ends, see cm.c */
@@ -113,13 +113,13 @@ struct kdapl_first_error {
 	u32 outstanding;	/* posts of that queue outstanding after this one */
 };
 
-/* Why an attempt has failed, and what was agreed: text of kdapl.cm_status */
+/* Why an attempt failed, and what was agreed: text of kdapl.cm_status */
 struct kdapl_cm_status {
 	bool valid;
 	u8 event;		/* enum rdma_cm_event_type: the last one, or the first failure */
 	u8 reads_in;		/* limits of RDMA reads; both are written under ep->mutex */
 	u8 reads_out;
-	int status;		/* of that event */
+	int status;		/* status of that event */
 };
 
 /**
@@ -172,7 +172,7 @@ struct kdapl_ep_attr_text {
  *          @qp: a receive reads both. Like @need_read, @max_message and @max_rdma, changed by
  *          dat_ep_modify() only, under ep->mutex and ep->lock
  * @need_read: zone and privilege that it needs if it is read
- * @max_reads_out: 0: the peer has granted no RDMA read. The connection work also changes it;
+ * @max_reads_out: 0: the peer granted no RDMA read. The connection work also changes it;
  *          under ep->mutex
  * @recv_evd: like @request_evd, changed under ep->mutex and ep->lock
  */
@@ -252,12 +252,12 @@ struct kdapl_ep_queue {
  * struct kdapl_ep_conn - written by connection/, under ep->mutex unless said: the connection
  * @keepalive_seen: progress of the queues when @keepalive last ran
  * @keepalive: probes an idle connection, see keepalive.c
- * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
+ * @rsp:    the RSP for which the EP is in RESERVED, or whose request moved it to
  *          PASSIVE_CONNECTION_PENDING
- * @cm_id:  of the current attempt or connection, otherwise NULL
+ * @cm_id:  id of the current attempt or connection, otherwise NULL
  * @notice: reserved for kdapl_notice_end(), so that the end of @cm_id needs no memory
  * @passive: the EP accepts; under ep->lock and ep->mutex
- * @outcome_owed: an attempt has begun, and its outcome was not queued (C-40); like @end_owed,
+ * @outcome_owed: an attempt began, and its outcome was not queued (C-40); like @end_owed,
  *          @outcome and @end, under ep->lock, and also written by ep_state.c
  * @end_owed: ESTABLISHED was queued, and the end event was not (C-41)
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
@@ -272,10 +272,10 @@ struct kdapl_ep_queue {
  * @deadline: monotonic time at which @timer expires; set while @timer is stopped
  * @give_up: while @timer waits for a late ESTABLISHED, the time at which the attempt ends;
  *          otherwise 0
- * @cancelled: the Consumer has cancelled the attempt, so its outcome is DISCONNECTED; under
+ * @cancelled: the Consumer cancelled the attempt, so its outcome is DISCONNECTED; under
  *          ep->lock
  * @ended_cleanly: one side has disconnected before anything broke; under ep->lock
- * @peer_gone: the CM has reported DISCONNECTED or REJECTED for @cm_id, so the peer needs no
+ * @peer_gone: the CM reported DISCONNECTED or REJECTED for @cm_id, so the peer needs no
  *          disconnect; under the handler_mutex of @cm_id
  * @lingers_for: enum kdapl_linger; written under ep->mutex and ep->lock
  * @posts_queued: graceful disconnect: all posts that saw CONNECTED are in the queue
@@ -321,14 +321,14 @@ struct kdapl_ep_conn {
 
 /**
  * struct kdapl_ep_drain - written by all who move or empty the QP, under ep->mutex unless said
- * @qp_left_init: the QP has left INIT
- * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are not errors; written
+ * @qp_left_init: the QP left INIT
+ * @qp_moved: kDAPL moved the QP to ERROR, so flushed completions are not errors; written
  *          under ep->mutex and ep->lock
- * @qp_stuck: the device has refused to do so
+ * @qp_stuck: the device refused to do so
  * @timed_out: the drain of the QP has timed out
  * @last_wqe: completed by the event handler of the QP when an EP with an SRQ has used its last
  *          buffer
- * @tail_marker: shows that unsignalled requests have completed; for its lock see struct
+ * @tail_marker: shows that unsignalled requests completed; for its lock see struct
  *          kdapl_marker
  * @sq_marker: like @rq_marker, drains a queue
  */
@@ -360,14 +360,14 @@ struct kdapl_ep_teardown {
  * @rq:     receive slots (depth 0 with an SRQ). The slots themselves, and those
  *          of @sq, are changed under @lock while the pools are closed
  * @bad_recv: output argument of the verbs call, not used
- * @lock:   guards @state, fast.may_post, @first_error, @nerrors (completions that have failed and
+ * @lock:   guards @state, fast.may_post, @first_error, @nerrors (completions that failed and
  *          were not flushed), @connected_at (jiffies of the last ESTABLISHED), and what the parts
  *          say
  * @state:  DAT_EP_STATE; written under @lock
  * @mutex:  serializes connect, accept, RSPs, modify, reset, free, the connection work, keepalive,
  *          and device removal
- * @dying:  dat_ep_free() or dat_ia_close() has begun to free the EP; written under @mutex
- * @orphaned: kdapl_eps_teardown() has begun, and nothing else changes the state any more; under
+ * @dying:  dat_ep_free() or dat_ia_close() began to free the EP; written under @mutex
+ * @orphaned: kdapl_eps_teardown() began, and nothing else changes the state any more; under
  *          @mutex
  */
 struct kdapl_ep {
@@ -417,7 +417,7 @@ static inline enum kdapl_context kdapl_ep_context(const struct kdapl_ep *ep)
 		_parent ? kdapl_obj_handle(&_parent->obj) : DAT_HANDLE_NULL;	\
 	})
 
-/* Did the connection break before the cause of its end that is being handled? ep->lock held */
+/* Returns true if the connection broke before the cause of its end being handled. ep->lock held */
 static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
 {
 	return test_bit(KDAPL_TODO_BREAK, &ep->conn.todo) ||

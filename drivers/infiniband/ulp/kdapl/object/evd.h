@@ -92,10 +92,10 @@ struct kdapl_ring_event {
  * @note:    NOTIFY policy: an upcall is due
  * @cur_ep:  EP whose event an upcall delivers that was taken off the queue, or NULL
  * @wait:    tasks that wait for the end of an upcall, see KDAPL_EVD_WAITER
- * @work:    polls the CQs that have announced completions, and delivers events
+ * @work:    polls the CQs that announced completions, and delivers events
  * @upcaller: process context: the task that runs @work while it delivers, or NULL
  * @process_node: process context: on the list of such EVDs, see evd_work.c
- * @timer:   polls and delivers what the device or the Consumer has left, see evd_work.c
+ * @timer:   polls and delivers what the device or the Consumer left, see evd_work.c
  * @polled:  time of the last poll by the Consumer, in jiffies
  * @again:   number of polls by @timer at short intervals, see kdapl_evd_flush_soon(); under @lock
  * @armed:   poll context: the Consumer waits for an upcall (kdat_evd_arm()); under @lock
@@ -116,7 +116,7 @@ struct kdapl_ring_event {
  *           all four guarded by ia->mutex
  * @cqs:     CQs that kDAPL polls, @ncqs of them, see polled_cq.c
  * @nsolicited: number of those in solicited-wait mode
- * @ready:   those that have announced completions
+ * @ready:   those that announced completions
  * @drained: those that were found empty and must be armed
  * @nfired:  number of announcements of solicited messages that were handled
  * @event:   the event that the upcall receives; belongs to the owner

@@ -75,9 +75,9 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
 }
 
 /*
- * Is [@va, @va + @length) inside an LMR? @minus_start is the negative of its start. The last byte
- * is checked, so an empty segment is never inside. Without the asm, the compiler would compute both
- * conditions before it tests the first one.
+ * Returns true if [@va, @va + @length) is inside an LMR. @minus_start: the negative of its start.
+ * Checks the last byte, so an empty segment is never inside. Without the asm, the compiler would
+ * compute both conditions before it tests the first one.
  */
 static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 minus_start, u64 limit)
 {
@@ -93,7 +93,7 @@ static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 minus_s
  * struct kdapl_lmr - local memory region
  * @obj:   header; obj.users counts MRs of RMRs that map it, and outstanding requests of
  *         dat_lmr_fmr() and dat_lmr_invalidate()
- * @pz:    its zone, of which it is a user
+ * @pz:    its zone, which it uses
  * @zone:  pz->zone << KDAPL_ZONE_SHIFT
  * @mr:    its MR; NULL if the LMR is orphaned
  * @sgt:   mapped pages, for the unmap; @is_fmr: it has @max_pages entries
@@ -107,8 +107,8 @@ static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 minus_s
  * @fmr:   state of @mr; if not @is_fmr, VALID until a peer invalidates it
  * @npages: @is_fmr: entries of @sgt that are mapped
  * @binds: @is_fmr: MRs of RMRs that map its memory, which stays mapped for DMA
- * @dying: dat_lmr_free() has begun
- * @hostile: a peer without the right to do so has invalidated it; @repair reports that
+ * @dying: dat_lmr_free() began
+ * @hostile: a peer without the right to do so invalidated it; @repair reports that
  * @zp:    @is_fmr: kdapl_lmr_desc.zp while it is registered
  * @repair: handles @hostile, and replaces an MR whose state is unknown
  * @free_work: after a grace period, frees the MR, the table entry and the LMR

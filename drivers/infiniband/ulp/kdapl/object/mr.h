@@ -19,7 +19,7 @@ struct kdapl_rmr;
 enum kdapl_mr_state {
 	KDAPL_MR_FREE,		/* not valid, no request: may be mapped */
 	KDAPL_MR_REGISTERING,	/* a registration was posted */
-	KDAPL_MR_VALID,		/* the registration has completed */
+	KDAPL_MR_VALID,		/* the registration completed */
 	KDAPL_MR_INVALIDATING,	/* an invalidation was posted */
 	KDAPL_MR_UNKNOWN,	/* a request failed: a work item replaces the MR */
 	KDAPL_MR_HELD,		/* LMR: not valid, but RMRs are still bound to its memory */

@@ -18,7 +18,7 @@
  * @qp:    RC QP connected to itself, created for the first registration; under @mutex
  * @cq:    its CQ, polled by the thread that waits; under @mutex
  * @cq_event: wakes this thread
- * @broken: the last request has failed, so invalidations are not tried; under @mutex
+ * @broken: the last request failed, so invalidations are not tried; under @mutex
  * @mrs:   MRs of the PD (until a grace period after dat_lmr_free()), plus one for the PZ
  * @mrs_gone: completed when @mrs becomes 0
  * @map_sg: the entries that a bind passes to ib_map_mr_sg(); allocated for the first

@@ -25,7 +25,7 @@ struct kdapl_sp;
  *           It is counted in ia->nverbs from the arrival of the request on
  * @prev:    handoff: the CR that @work ends before it announces this one; otherwise NULL
  * @param:   parameters of the request
- * @withdrawn: the CM has reported that the peer has given up
+ * @withdrawn: the CM reported that the peer has given up
  * @work:    announces or refuses the request; holds a reference on sp->obj until then
  *
  * What the callback has copied is constant.
@@ -48,7 +48,7 @@ struct kdapl_cr {
 	struct work_struct work;
 };
 
-/* Why a service point has refused a request */
+/* Why a service point refused a request */
 enum kdapl_refusal {
 	KDAPL_REFUSED_SHARE,	/* its share of the EVD is used up */
 	KDAPL_REFUSED_EVD,	/* the EVD is full of requests */
@@ -71,7 +71,7 @@ struct kdapl_listener {
  *         under @mutex
  * @id:    otherwise its id, on the IA's address; NULL if it no longer listens, or cannot at
  *         present; under @mutex
- * @stale: the CM has reported a new hardware address of the net device; cleared
+ * @stale: the CM reported a new hardware address of the net device; cleared
  *         under @mutex
  * @mutex: serializes listening again and stopping. Taken alone, and held across calls of
  *         rdma_cm

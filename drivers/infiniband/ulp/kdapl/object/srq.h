@@ -43,7 +43,7 @@ struct kdapl_cq {
 
 #define KDAPL_SRQ_HASH_BITS	8
 
-/* Slots that dat_srq_resize() has added; freed with the SRQ */
+/* Slots that dat_srq_resize() added; freed with the SRQ */
 struct kdapl_srq_more {
 	struct kdapl_pool pool;
 	struct kdapl_srq *srq;
@@ -66,11 +66,11 @@ struct kdapl_srq_more {
  * @mutex: guards @cqs, writes to @eps, the size, and the low watermark
  * @eps:   EPs by the value of their QP pointer; RCU
  * @max_iov: maximum number of segments of a buffer
- * @pz:    zone of the buffers, of which the SRQ is a user
+ * @pz:    zone of the buffers, which the SRQ uses
  * @low_watermark: the value that was set last
  * @lw_armed: it has not raised its event yet
- * @lw_reached: the device has reported that it was reached (bit 0); any context
- * @failed: the device has reported that the SRQ failed (bit 0); any context
+ * @lw_reached: the device reported that it was reached (bit 0); any context
+ * @failed: the device reported that the SRQ failed (bit 0); any context
  * @lw_work: handles @lw_reached and @failed; checks the number of available buffers at
  *         intervals while @lw_armed
  * @lost:  completions whose EP was destroyed; their buffers stay outstanding

@@ -58,9 +58,8 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 }
 
 /*
- * Can an error in this state be the first error of a connection? Flushes do not count
- * after the Provider has moved the QP to ERROR; other errors that are polled after
- * that still do. ep->lock held.
+ * Returns true if an error in this state can be the first error of a connection. Flushes do not
+ * count after kDAPL moved the QP to ERROR; other errors that are polled later do. ep->lock held.
  */
 static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status status)
 {
@@ -194,7 +193,7 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 
 /*
  * Any completion of a request: one that ends a run of unsignalled requests, is suppressed,
- * has failed, has completion flags, or is traced.
+ * failed, has completion flags, or is traced.
  */
 static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot *slot,
 					 struct ib_wc *wc)
@@ -263,7 +262,7 @@ void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *
 }
 
 /*
- * A message has invalidated a key. A peer may end what was bound through this EP. The device may
+ * A message invalidated a key. A peer may end what was bound through this EP. The device may
  * check no more than that the key exists (rxe does not). So if a peer has invalidated another key,
  * the key is invalid, its owner is notified, and the connection is broken. The message itself is
  * delivered. Context: done callback.
@@ -308,7 +307,7 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 	if (success && (wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
 		slot->dto.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		slot->dto.key = wc->ex.invalidate_rkey;
-		/* Before the event: a Consumer that has dequeued it finds the RMR unbound (I-10) */
+		/* Before the event: a Consumer that dequeued it finds the RMR unbound (I-10) */
 		kdapl_rkey_invalidated(ep, slot->dto.key);
 	}
 	if (success)
@@ -365,7 +364,7 @@ static struct kdapl_srq *kdapl_srq_of(const struct kdapl_slot *slot)
 	return container_of(kdapl_slot_head(slot)->pool, struct kdapl_srq, pool);
 }
 
-/* A slot that a resize has added */
+/* A slot that a resize added */
 static struct kdapl_srq *kdapl_srq_of_more(const struct kdapl_slot *slot)
 {
 	return container_of(kdapl_slot_head(slot)->pool, struct kdapl_srq_more, pool)->srq;
@@ -405,7 +404,7 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * Completion of a receive in a slot that a resize has added. @cq: CQ of the EP that used it.
+ * Completion of a receive in a slot that a resize added. @cq: CQ of the EP that used it.
  * Context: done callback.
  */
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -472,9 +471,8 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
  * Completes the posts that the device has never completed. Later posts, which are still held back,
  * complete after these. A receive that another CPU is posting, without a QP, looks like one that
  * the device kept. It is flushed here, and kdapl_flush_in_software() notices that. In both cases
- * each post has one event. @ep: an EP in DISCONNECTED, or one whose reset has failed; its QP was
- * destroyed after the drain timed out. Process context; a grace period after the QP was
- * destroyed.
+ * each post has one event. @ep: an EP in DISCONNECTED, or one whose reset failed; its QP was
+ * destroyed after the drain timed out. Process context; a grace period after the QP was destroyed.
  */
 void kdapl_flush_kept(struct kdapl_ep *ep)
 {

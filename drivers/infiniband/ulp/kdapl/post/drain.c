@@ -24,7 +24,7 @@
 unsigned int kdapl_drain_all_ms = 30000;
 
 /*
- * A marker has completed. Both changes are made under the lock, so that they cannot be
+ * A marker completed. Both changes are made under the lock, so that they cannot be
  * mixed up with those of the next post of the marker.
  */
 static void kdapl_marker_complete(struct kdapl_marker *marker)
@@ -173,7 +173,7 @@ static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
 	}
 }
 
-/* Waits for the marker that kdapl_drain_begin() has posted; false: @deadline has passed */
+/* Waits for the marker that kdapl_drain_begin() posted; false: @deadline has passed */
 static bool kdapl_marker_wait_posted(struct kdapl_ep *ep, struct ib_qp *qp,
 				     struct kdapl_marker *marker, unsigned long deadline)
 {
@@ -392,8 +392,8 @@ void kdapl_ep_post_probe(struct kdapl_ep *ep)
 }
 
 /*
- * Is no request outstanding? A request is outstanding until its own completion, or that of a
- * signalled request after it, has been handled. Any context.
+ * Returns true if no request is outstanding. A request is outstanding until its own completion, or
+ * that of a signalled request after it, is handled. Any context.
  */
 bool kdapl_ep_requests_idle(struct kdapl_ep *ep)
 {

@@ -82,7 +82,7 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 	smp_store_release(&ep->fast.slow_path, ep->fast.slow_path & ~KDAPL_EP_PARK);
 }
 
-/* Has an EP received a message that is parked? Process context */
+/* Returns true if a message that an EP received is parked. Process context */
 bool kdapl_ep_message_parked(struct kdapl_ep *ep)
 {
 	struct kdapl_event *ev;

@@ -72,7 +72,7 @@ static __always_inline void kdapl_fill_vector(struct kdapl_vector *v, struct kda
 	v->rdma.wr.sg_list = v->sge;
 }
 
-/* Does the length, which is not 0, fit the limits of the EP and the remote memory? */
+/* Returns true if a length, which is not 0, fits the limits of the EP and the remote memory */
 static __always_inline bool kdapl_length_is_fast(const struct kdapl_ep *ep, DAT_DTOS op,
 						 u64 length, const DAT_RMR_TRIPLET *remote)
 {
@@ -89,8 +89,8 @@ static __always_inline bool kdapl_length_is_fast(const struct kdapl_ep *ep, DAT_
 }
 
 /*
- * May a request of this operation take a fast path? Also checks the type of the handle. The
- * other conditions are checked by the callers.
+ * Returns true if a request of this operation may take a fast path. Also checks the type of the
+ * handle. The callers check the other conditions.
  */
 static __always_inline bool kdapl_is_fast(const struct kdapl_ep *ep, DAT_DTOS op,
 					  const DAT_LMR_TRIPLET *iov,
@@ -342,7 +342,7 @@ static __always_inline DAT_RETURN kdapl_select(struct kdapl_ep *ep, DAT_DTOS op,
 
 /*
  * The out-of-line functions of an operation: kdapl_send_one() for a request that the path of one
- * segment has refused, kdapl_send_rest() for any request that does not take this path.
+ * segment refused, kdapl_send_rest() for any request that does not take this path.
  */
 #define KDAPL_POST_PATHS(name, op)								\
 static noinline DAT_RETURN kdapl_##name##_one(struct kdapl_ep *ep, u32 n,			\

@@ -28,7 +28,7 @@ struct kdapl_recv_vector {
 	struct ib_sge sge[KDAPL_MAX_IOV];
 };
 
-/* Undoes a receive that the verbs layer has refused */
+/* Undoes a receive that the verbs layer refused */
 static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_slot *slot, int err,
 						  enum dat_return_subtype full)
 {
@@ -154,7 +154,7 @@ static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive
 	return DAT_SUCCESS;
 }
 
-/* A free slot, from the first pool of the SRQ or from one that a resize has added */
+/* A free slot, from the first pool of the SRQ or from one that a resize added */
 static struct kdapl_slot *kdapl_srq_slot(struct kdapl_srq *srq)
 {
 	struct kdapl_slot *slot = kdapl_pool_get(&srq->pool);
@@ -303,8 +303,8 @@ static __always_inline bool kdapl_recv_vector(struct kdapl_pool *pool, u32 need,
 }
 
 /*
- * May a receive take a fast path of this type of object? Also checks the type of the handle. The
- * slow path calls the tracepoint, so the fast path keeps nothing for it.
+ * Returns true if a receive may take a fast path of this type of object. Also checks the type of
+ * the handle. The slow path calls the tracepoint, so the fast path keeps nothing for it.
  */
 static __always_inline bool kdapl_recv_is_fast(const struct kdapl_obj *obj, u8 fast)
 {
@@ -470,7 +470,7 @@ EXPORT_SYMBOL_GPL(dat_ep_post_recv);
  * * DAT_PROTECTION_VIOLATION - an LMR belongs to another protection zone
  * * DAT_INSUFFICIENT_RESOURCES - max_recv_dtos receives are outstanding
  * * DAT_INTERNAL_ERROR - the device refused the receive, and has not reported that the
- *   SRQ has failed
+ *   SRQ failed
  */
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)

@@ -14,12 +14,12 @@
 #include "base/trace.h"
 
 /*
- * Undoes a request that the verbs layer has refused. The request is in no run: an unsignalled one
+ * Undoes a request that the verbs layer refused. The request is in no run: an unsignalled one
  * was not published. Returns DAT_INSUFFICIENT_RESOURCES or DAT_INTERNAL_ERROR. Any context, inside
  * the read section.
  *
  * @slot: slot of the request
- * @err:  what the verbs layer has returned
+ * @err:  what the verbs layer returned
  */
 DAT_RETURN __cold kdapl_request_refused(struct kdapl_slot *slot, int err)
 {

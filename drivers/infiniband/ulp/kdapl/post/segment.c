@@ -76,7 +76,7 @@ DAT_RETURN kdapl_segments_reason(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u3
 
 /*
  * Shortens the segments of an RDMA read to the remote length. Otherwise the device would read more
- * than the Consumer has asked for. Any context.
+ * than the Consumer asked for. Any context.
  *
  * @sge:    translated segments, longer than @length in total
  * @segs:   their total length and number

@@ -15,7 +15,7 @@
 
 #include "object/object.h"
 
-/* Is @desc the entry of @context, and does it grant what is needed (zone | privilege)? */
+/* Returns true if @desc is the entry of @context and grants what is needed (zone | privilege) */
 static __always_inline bool kdapl_segment_granted(const struct kdapl_lmr_desc *desc,
 						  DAT_LMR_CONTEXT context, u32 need, u32 privilege)
 {

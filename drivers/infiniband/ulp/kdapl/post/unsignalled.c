@@ -11,7 +11,7 @@
 #include "unsignalled.h"
 
 /*
- * Leaves out of a run what has completed. A signalled request that was posted without the lock
+ * Leaves out of a run what completed. A signalled request that was posted without the lock
  * does not begin a new run, but it may have released the beginning of this one. run_head is ahead
  * of run_tail while a request that has failed is not published yet. Returns whether the run is
  * still as long as it may be. Any context; sq->lock held.
@@ -29,8 +29,8 @@ noinline bool kdapl_run_recount(struct kdapl_sq *sq)
 }
 
 /*
- * Releases the unsignalled requests before a completion. A request of the run that has failed had
- * its own completion, which has moved run_head past it; so no slot is returned twice. If run_head
+ * Releases the unsignalled requests before a completion. A request of the run that failed had
+ * its own completion, which moved run_head past it; so no slot is returned twice. If run_head
  * has already passed @end, nothing is released. @end: position in the run ring up to which they
  * have succeeded. Context: done callback of a request; one at a time for an EP.
  */
@@ -48,7 +48,7 @@ void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 }
 
 /*
- * Passes an unsignalled request that has failed. Moves run_head forward only: after
+ * Passes an unsignalled request that failed. Moves run_head forward only: after
  * kdapl_sq_abandon() @head may be older. @head: position after it; the requests before it were
  * released. Context: done callback of a request; one at a time for an EP.
  */

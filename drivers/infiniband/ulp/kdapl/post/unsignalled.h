@@ -33,7 +33,7 @@ static __always_inline u32 kdapl_run_end(const struct kdapl_sq *sq)
 
 bool kdapl_run_recount(struct kdapl_sq *sq);
 
-/* Is the run as long as it may be? sq->lock held */
+/* Returns true if the run is as long as it may be. sq->lock held */
 static __always_inline bool kdapl_run_is_full(struct kdapl_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
@@ -41,10 +41,10 @@ static __always_inline bool kdapl_run_is_full(struct kdapl_sq *sq)
 }
 
 /*
- * May the next request be unsignalled? The one that makes a run run_max long is signalled,
- * and so is one that has taken the last free slot: otherwise a Consumer that suppresses
- * all completions would fill its queue, and no completion would ever release it (G-34).
- * sq->lock held, the slot taken.
+ * Returns true if the next request may be unsignalled. The one that makes a run run_max long is
+ * signalled, and so is one that takes the last free slot: otherwise a Consumer that suppresses all
+ * completions would fill its queue, and no completion would release it (G-34). sq->lock held, the
+ * slot taken.
  */
 static inline bool kdapl_run_admits(struct kdapl_sq *sq)
 {

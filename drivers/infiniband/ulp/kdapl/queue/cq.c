@@ -36,7 +36,7 @@ static bool kdapl_cq_shareable(const struct kdapl_ep *ep)
 	return ep->cfg.named.comp_vector < 0 && kdapl_ep_context(ep) == KDAPL_CONTEXT_SOFTIRQ;
 }
 
-/* The vector that the Consumer has chosen, or the next one, as ib_alloc_cq_any() does */
+/* The vector that the Consumer chose, or the next one, as ib_alloc_cq_any() does */
 static int kdapl_cq_vector(const struct kdapl_ep *ep, const struct ib_device *ibdev)
 {
 	static atomic_t counter;
@@ -220,7 +220,7 @@ void kdapl_cq_leave(struct kdapl_ep *ep)
 }
 
 /*
- * Frees the CQs that their last EP has left. @kcq: the CQs, a grace period after kdapl_cq_leave().
+ * Frees the CQs that their last EP left. @kcq: the CQs, a grace period after kdapl_cq_leave().
  * Process context.
  */
 void kdapl_cq_free(struct kdapl_cq *kcq)

@@ -22,7 +22,7 @@ static void kdapl_qp_event(struct ib_event *event, void *context)
 {
 	struct kdapl_ep *ep = context;
 
-	/* The driver has failed to destroy the QP */
+	/* The driver failed to destroy the QP */
 	if (!ep)
 		return;
 	switch (event->event) {
@@ -37,7 +37,7 @@ static void kdapl_qp_event(struct ib_event *event, void *context)
 		break;
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		/* The device has refused a request of the peer; the NAK may not have left yet */
+		/* The device refused a request of the peer; the NAK may not have left yet */
 		kdapl_ep_schedule(ep, KDAPL_TODO_REFUSED);
 		break;
 	default:
@@ -80,7 +80,7 @@ void kdapl_ep_free_qp(struct kdapl_ep *ep, struct ib_qp *qp)
 }
 
 /*
- * Creates a QP in INIT on the EP's CQ. @owner: the EP that will use it: @ep, or the one of which
+ * Creates a QP in INIT on the EP's CQ. @owner: the EP that will use it, which differs from @ep if
  * @ep is a draft. Returns the QP, or ERR_PTR. Process context.
  */
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
@@ -162,9 +162,8 @@ void kdapl_ep_exit_pools(struct kdapl_ep *ep)
 }
 
 /*
- * Creates the pools, CQ and QP of a configured EP. @owner: the EP that will use them: @ep, or the
- * one of which @ep is a draft. Returns 0; -ENOMEM, -E2BIG, or the error of the device, with
- * nothing created. Process context.
+ * Creates the pools, CQ and QP of a configured EP. @owner: as for kdapl_ep_make_qp(). Returns 0;
+ * -ENOMEM, -E2BIG, or the error of the device, with nothing created. Process context.
  */
 int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device *ibdev)
 {

@@ -61,7 +61,7 @@ static void kdapl_srq_fail(struct kdapl_srq *srq)
 		       kdapl_obj_handle(&srq->obj), DAT_SRQ_TRANSFER_TO_ERROR);
 }
 
-/* Does an event of the device concern the armed mark? If unknown, it does */
+/* Returns true if an event of the device concerns the armed mark, or if that is unknown */
 static bool kdapl_srq_lw_event_is_current(struct kdapl_srq *srq)
 {
 	struct ib_srq *ibsrq = rcu_dereference_protected(srq->srq, lockdep_is_held(&srq->mutex));
@@ -150,7 +150,7 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 		/* Raise one event only. If the device refuses, its own event finds nothing armed */
 		kdapl_srq_limit(srq, 0);
 	}
-	/* Does not delay work that an event of the device has queued */
+	/* Does not delay work that an event of the device queued */
 	if (srq->lw_armed)
 		queue_delayed_work(kdapl_wq, &srq->lw_work,
 				   kdapl_timeout_ms(KDAPL_SRQ_LW_CHECK_MS));
@@ -194,7 +194,7 @@ static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ
  * * DAT_INVALID_PARAMETER - @low_watermark is negative or greater than max_recv_dtos
- * * DAT_INVALID_STATE - the SRQ is in ERROR, because it has failed or its device was removed
+ * * DAT_INVALID_STATE - the SRQ is in ERROR, because it failed or its device was removed
  * * DAT_MODEL_NOT_SUPPORTED - the device has no such mark
  * * DAT_INTERNAL_ERROR - the device refused it; the previous mark is still armed
  */
