@@ -6,9 +6,8 @@
  * device.
  */
 #include <linux/module.h>
-#include <linux/netdevice.h>
 #include <linux/slab.h>
-#include <rdma/ib_mad.h>
+#include "../roce_device.h"
 #include "null.h"
 
 /* ---- queue pairs and shared receive queues ------------------------------ */
@@ -130,16 +129,6 @@ static int null_destroy_ah(struct ib_ah *ibah, u32 flags)
 	return 0;
 }
 
-static int null_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	return 0;
-}
-
-static int null_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	return 0;
-}
-
 static struct ib_mr *null_make_mr(struct ib_pd *ibpd)
 {
 	struct null_dev *dev = to_null_dev(ibpd->device);
@@ -182,13 +171,6 @@ static int null_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 {
 	kfree(mr);
 	return 0;
-}
-
-/* This is never called, but without it the core treats the device as user-space only */
-static struct ib_mr *null_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
-				      int access, struct ib_udata *udata)
-{
-	return ERR_PTR(-EOPNOTSUPP);
 }
 
 /* ---- the device -------------------------------------------------------- */
@@ -236,46 +218,21 @@ static int null_query_port(struct ib_device *ibdev, u32 port, struct ib_port_att
 	return 0;
 }
 
-static int null_port_immutable(struct ib_device *ibdev, u32 port,
-			       struct ib_port_immutable *immutable)
-{
-	immutable->gid_tbl_len = NULL_GIDS;
-	immutable->pkey_tbl_len = 1;
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
-	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
-	return 0;
-}
-
-static int null_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
-{
-	*pkey = IB_DEFAULT_PKEY_FULL;
-	return 0;
-}
-
-static enum rdma_link_layer null_link_layer(struct ib_device *ibdev, u32 port)
-{
-	return IB_LINK_LAYER_ETHERNET;
-}
-
 static const struct ib_device_ops null_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 
 	.alloc_mr = null_alloc_mr,
-	.alloc_pd = null_alloc_pd,
 	.create_ah = null_create_ah,
 	.create_cq = null_create_cq,
 	.create_qp = null_create_qp,
 	.create_srq = null_create_srq,
-	.dealloc_pd = null_dealloc_pd,
 	.dereg_mr = null_dereg_mr,
 	.destroy_ah = null_destroy_ah,
 	.destroy_cq = null_destroy_cq,
 	.destroy_qp = null_destroy_qp,
 	.destroy_srq = null_destroy_srq,
 	.get_dma_mr = null_get_dma_mr,
-	.get_link_layer = null_link_layer,
-	.get_port_immutable = null_port_immutable,
 	.map_mr_sg = null_map_mr_sg,
 	.modify_qp = null_modify_qp,
 	.modify_srq = null_modify_srq,
@@ -284,11 +241,9 @@ static const struct ib_device_ops null_ops = {
 	.post_send = null_post_send,
 	.post_srq_recv = null_post_srq_recv,
 	.query_device = null_query_device,
-	.query_pkey = null_query_pkey,
 	.query_port = null_query_port,
 	.query_qp = null_query_qp,
 	.query_srq = null_query_srq,
-	.reg_user_mr = null_reg_user_mr,
 	.req_notify_cq = null_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, null_ah, ibah),
@@ -297,17 +252,6 @@ static const struct ib_device_ops null_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, null_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, null_srq, ibsrq),
 };
-
-static int null_dev_register(struct null_dev *dev, struct net_device *ndev)
-{
-	int err;
-
-	/* The addresses of the net device become the GIDs of the port */
-	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
-	if (err)
-		return err;
-	return ib_register_device(&dev->ibdev, "null%d", NULL);
-}
 
 /**
  * null_dev_create - register the null device
@@ -333,13 +277,10 @@ struct null_dev *null_dev_create(const char *netdev)
 	mutex_init(&dev->mutex);
 	INIT_LIST_HEAD(&dev->qps);
 	dev->next_qpn = NULL_GSI_QPN;
-	dev->ibdev.node_type = RDMA_NODE_IB_CA;
-	dev->ibdev.phys_port_cnt = 1;
 	dev->ibdev.num_comp_vectors = num_possible_cpus();
-	dev->ibdev.node_guid = cpu_to_be64(0x0242acfffe110003ULL);
 	strscpy(dev->ibdev.node_desc, "kdapl null", sizeof(dev->ibdev.node_desc));
 	ib_set_device_ops(&dev->ibdev, &null_ops);
-	err = null_dev_register(dev, ndev);
+	err = roce_register(&dev->ibdev, "null%d", 0x0242acfffe110003ULL, ndev, NULL);
 	if (err)
 		ib_dealloc_device(&dev->ibdev);
 out_put:

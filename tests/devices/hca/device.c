@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The adapter model as an RDMA device: attributes, ports, protection domains, registration.
+ * The adapter model as an RDMA device: attributes, port, registration.
  * The RDMA core calls this in process context.
  */
 #include <linux/module.h>
-#include <linux/netdevice.h>
-#include <rdma/ib_mad.h>
+#include "../roce_device.h"
 #include "hca.h"
 
 static int hca_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
@@ -81,74 +80,27 @@ void hca_port_event(struct hca_dev *dev, bool up)
 	}
 }
 
-static int hca_port_immutable(struct ib_device *ibdev, u32 port,
-			      struct ib_port_immutable *immutable)
-{
-	immutable->gid_tbl_len = HCA_GIDS;
-	immutable->pkey_tbl_len = 1;
-	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
-	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
-	return 0;
-}
-
-static int hca_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
-{
-	if (index)
-		return -EINVAL;
-	*pkey = IB_DEFAULT_PKEY_FULL;
-	return 0;
-}
-
-static enum rdma_link_layer hca_link_layer(struct ib_device *ibdev, u32 port)
-{
-	return IB_LINK_LAYER_ETHERNET;
-}
-
-static int hca_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	return 0;
-}
-
-static int hca_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
-{
-	return 0;
-}
-
-/*
- * The core requires reg_user_mr() of a device for the kernel, and never calls it without a user
- * context. Its type differs between kernels.
- */
-static void hca_never(void)
-{
-}
-
 static const struct ib_device_ops hca_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
 
 	.alloc_mr = hca_alloc_mr,
-	.alloc_pd = hca_alloc_pd,
 	.create_ah = hca_create_ah,
 	.create_cq = hca_create_cq,
 	.create_qp = hca_create_qp,
-	.dealloc_pd = hca_dealloc_pd,
 	.dereg_mr = hca_dereg_mr,
 	.destroy_ah = hca_destroy_ah,
 	.destroy_cq = hca_destroy_cq,
 	.destroy_qp = hca_destroy_qp,
 	.get_dma_mr = hca_get_dma_mr,
-	.get_link_layer = hca_link_layer,
-	.get_port_immutable = hca_port_immutable,
 	.map_mr_sg = hca_map_mr_sg,
 	.modify_qp = hca_modify_qp,
 	.poll_cq = hca_poll_cq,
 	.post_recv = hca_post_recv,
 	.post_send = hca_post_send,
 	.query_device = hca_query_device,
-	.query_pkey = hca_query_pkey,
 	.query_port = hca_query_port,
 	.query_qp = hca_query_qp,
-	.reg_user_mr = (void *)hca_never,
 	.req_notify_cq = hca_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, hca_ah, ibah),
@@ -178,22 +130,15 @@ int hca_register(struct hca_dev *dev)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 	char name[IB_DEVICE_NAME_MAX];
-	int err;
 
-	ibdev->node_type = RDMA_NODE_IB_CA;
-	ibdev->phys_port_cnt = 1;
 	ibdev->num_comp_vectors = 1;
 	ibdev->local_dma_lkey = HCA_LOCAL_KEY;
 	ibdev->dev.parent = &dev->pdev->dev;
-	ibdev->node_guid = cpu_to_be64(0x0242acfffe118000ULL + dev->index);
 	scnprintf(ibdev->node_desc, sizeof(ibdev->node_desc), "kdapl hca%d", dev->index);
 	ib_set_device_ops(ibdev, &hca_ops);
 	if (hca_opt.srq)
 		ib_set_device_ops(ibdev, &hca_srq_ops);
-	/* The addresses of the net device become the GIDs of the port */
-	err = ib_device_set_netdev(ibdev, dev->ndev, 1);
-	if (err)
-		return err;
 	scnprintf(name, sizeof(name), "hca%d", dev->index);
-	return ib_register_device(ibdev, name, &dev->pdev->dev);
+	return roce_register(ibdev, name, 0x0242acfffe118000ULL + dev->index, dev->ndev,
+			     &dev->pdev->dev);
 }
