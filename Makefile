@@ -6,14 +6,10 @@ CHECK := tools/kdapl/check
 MUTATE := tools/kdapl/mutate/mutate.py
 
 TOOL := tools/kdapl/loop/kdapl-loop
-TOOL_SRC := $(wildcard tools/kdapl/loop/*.c)
-TOOL_HDR := $(wildcard tools/kdapl/loop/*.h)
 TRACE := $(wildcard tools/kdapl/trace/*.bt tools/datblk/*.bt)
 DATBLK := tools/datblk/datblkctl
 UNITS := $(wildcard tools/datblk/*.service)
 RULES := $(wildcard tools/datblk/*.rules)
-CFLAGS ?= -O2 -g
-TOOL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wmissing-prototypes
 
 # Where "make install" puts the tools, and the modules; DESTDIR is a prefix of both
 prefix ?= /usr/local
@@ -28,7 +24,7 @@ TRACE_TO = $(TOOL_TO)/share/kdapl/trace
 UNITS_TO = $(TOOL_TO)/lib/systemd/system
 RULES_TO = $(TOOL_TO)/lib/udev/rules.d
 
-all: modules tools
+all: modules
 
 modules: | $(KDIR)/Makefile
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
@@ -53,7 +49,7 @@ uninstall: uninstall_tools | $(KDIR)/Makefile
 # Not with DESTDIR: the package runs depmod when it is installed
 DEPMOD = $(if $(DESTDIR),,depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE))
 
-install_tools: tools
+install_tools:
 	install -D -m 755 -t $(TOOL_TO)/sbin $(TOOL) $(DATBLK)
 	install -D -m 644 -t $(TOOL_TO)/share/man/man8 $(TOOL).8 $(DATBLK).8
 	install -D -m 644 $(TOOL).bash-completion $(COMPLETION_TO)/kdapl-loop
@@ -76,14 +72,8 @@ $(KDIR)/Makefile:
 	@echo "Install linux-headers-$$(uname -r), or set KDIR: make KDIR=..." >&2
 	@false
 
-tools: $(TOOL)
-
-$(TOOL): $(TOOL_SRC) $(TOOL_HDR)
-	$(CC) $(TOOL_CFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $(TOOL_SRC) $(LDFLAGS)
-
 clean:
 	-[ ! -e $(KDIR)/Makefile ] || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
-	rm -f $(TOOL)
 
 distclean: clean
 	rm -rf build
@@ -130,7 +120,7 @@ mutate:
 	@nice $(MUTATE) $(if $(SINCE),--since $(SINCE))
 
 help:
-	@echo "make               kdapl.ko and kdapl-loop (KDIR=headers of the kernel)"
+	@echo "make               kdapl.ko (KDIR=headers of the kernel)"
 	@echo "make modules_tests kdapl.ko, the test modules and the examples"
 	@echo "make install       install kdapl.ko and kdapl-loop, as root (DESTDIR, INSTALL_MOD_PATH,"
 	@echo "                   prefix); make uninstall removes them"
@@ -173,6 +163,6 @@ help:
 	@echo "make setup         only install packages and fetch kernels for the tests"
 
 .PHONY: all modules modules_tests install uninstall install_tools uninstall_tools
-.PHONY: tools deb check-packages patchset clean distclean docs setup help
+.PHONY: deb check-packages patchset clean distclean docs setup help
 .PHONY: $(CHECKS) demo bench perf status contract check-litmus soak
 .PHONY: mutate

@@ -108,7 +108,7 @@ builder() {
 # checkout compiles nothing again; with KDAPL_GCOV, the one for gcov. Callers lock it.
 output_of() { echo "$CACHE/build/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
 
-# modules_of NAME: print the directory of this checkout with its modules, and kdapl-loop
+# modules_of NAME: print the directory of this checkout with its modules
 modules_of() { echo "$BUILD/modules/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
 
 # typedefs: print the types of include/dat for checkpatch. Longer names come first, because

@@ -94,7 +94,7 @@ def script(name, about, *inputs, needs=(), command=()):
 
 def build(kernel):
     return Job(f"build-{kernel}", [f"{CHECK}/build-modules", kernel],
-               f"modules and tool for {kernel}, W=1: interfaces of that kernel",
+               f"modules for {kernel}, W=1: interfaces of that kernel",
                (f"setup-{kernel}",), step=False, product=False)
 
 
@@ -135,6 +135,8 @@ def sources():
                    command=[f"{CHECK}/tools_test.py"]),
             script("datblkctl", "what datblkctl writes to the kernel and prints",
                    command=["tools/datblk/datblkctl_test.py"]),
+            script("kdapl-loop", "what kdapl-loop writes to its modules and prints",
+                   command=["tools/kdapl/loop/loop_test.py"]),
             # herd7 comes from another release: if it cannot be fetched, only this job fails
             script("litmus", "barriers of the lockless code against the kernel's memory model",
                    "litmus", needs=("setup-herd",), command=[f"{CHECK}/litmus.py"])]

@@ -291,12 +291,12 @@ class Guest(Case):
         (self.folder / "cache/kernels/some/lib/modules/1").mkdir(parents=True)
         for name in ("tests/rxe/wire.sh", "tools/kdapl/trace/latency.bt", "tools/datblk/datblkctl",
                      "tests/consumers/interop/interop.sh", "tests/consumers/conform/conform.sh",
-                     "tests/consumers/stress/soak/soak.sh"):
+                     "tests/consumers/stress/soak/soak.sh", "build/modules/1/kdapl.ko"):
             self.write(name, "")
         self.write("tools/kdapl/lab/run_in_vm.py", FAKE_RUN)
         clean = {name: value for name, value in os.environ.items() if not name.startswith("KDAPL_")}
         for lines, unload, status in LOOPS:
-            self.write("build/modules/1/kdapl-loop", f"#!/bin/sh\necho '{lines}' | tr '|' '\\n'\n")
+            self.write("tools/kdapl/loop/kdapl-loop", f"#!/bin/sh\necho '{lines}' | tr '|' '\\n'\n")
             self.write("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(unload)))
             done = subprocess.run([check / "run-guest", "some", "loop"], check=False,
                                   env=clean | {"KDAPL_CACHE": str(self.folder / "cache")},

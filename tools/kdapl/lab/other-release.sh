@@ -8,10 +8,10 @@
 # herd7 is only in sid, which may have a later version
 HERD_VERSION=7.58-2
 # Cross compiler and emulator, to be installed
-ARM64_PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm)
+ARM64_PACKAGES=(gcc-aarch64-linux-gnu qemu-system-arm)
 # Programs in the root file system of arm64 guests
 ARM64_ROOT=(bash busybox-static coreutils findutils grep hostname iproute2 kmod mawk mount procps
-	sed util-linux)
+	python3 sed util-linux)
 
 # foreign SUITE ARCH COMMAND...: run apt-get or apt-cache for a release, on the servers that
 # this machine uses

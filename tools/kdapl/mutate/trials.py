@@ -173,7 +173,7 @@ class Trials:
         digest = hashlib.sha256(str(self.root).encode())
         for path in sorted(self.tree.rglob("*")):
             if (path.suffix in (".c", ".h", ".mk", ".py", ".sh") or path.name in (
-                    "Kbuild", "Makefile")) and not path.name.endswith(".mod.c"):
+                    "Kbuild", "Makefile", "kdapl-loop")) and not path.name.endswith(".mod.c"):
                 digest.update(f"{path.relative_to(self.tree)}\n".encode() + path.read_bytes())
         return digest.hexdigest()[:32]
 
@@ -188,8 +188,8 @@ class Trials:
     def build_unbroken(self):
         """Build the unbroken module and, once for all breakages, the loopback."""
         failure = self.make(f"{MODULE}/kdapl.ko", "tests/consumers/loopback/kdapl_loop.ko")
-        if failure or run(self.tree, "make", "-s", "tools")[1]:
-            raise Refused(f"expected the unbroken tree to build: {failure or 'kdapl-loop'}")
+        if failure:
+            raise Refused(f"expected the unbroken tree to build: {failure}")
         for path in ("tests/consumers/loopback/kdapl_loop.ko", "tools/kdapl/loop/kdapl-loop"):
             shutil.copy(self.tree / path, self.boxes)
         sync("-a", self.tree, self.built)
