@@ -5,6 +5,7 @@
  *	control.c	/dev/datblk-control, the list of disks, the module
  *	disk.c		a disk of the block layer and its sysfs attributes
  *	session.c	connects the queues of a disk, ends and repairs connections
+ *	paths.c		the addresses of the server, and which one is used
  *	queue.c		a connection: objects of DAT, messages, events
  *	login.c		the login of a connection, and proofs of the key
  *	blk_ops.c	requests of the block layer
@@ -32,15 +33,16 @@
 /* A request, or a batch of repeated writes, is issued again this many times, and then fails */
 #define DATBLK_RETRIES	5
 
+/* Paths of a disk */
+#define DATBLK_PATHS_MAX	8
+
 /* Private data of an accept or a reject: the rest of a longer one has no meaning */
 #define DATBLK_PRIVATE_ROOM	sizeof(struct datblk_welcome)
 
 /* What the administrator asks for */
 struct datblk_options {
-	char ia[DAT_NAME_MAX_LENGTH];
-	char address[64];
+	char ia[DAT_NAME_MAX_LENGTH];	/* of the paths that name none */
 	char device[DATBLK_NAME_MAX];
-	struct sockaddr_storage to;
 	struct crypto_shash *key;	/* client and server prove that they have it; NULL: none */
 	u16 qual;
 	unsigned int queues;
@@ -89,6 +91,21 @@ struct datblk_kept_cursor {
 	u64 end;
 };
 
+enum datblk_path_state {
+	DATBLK_PATH_STANDBY,		/* not tried yet */
+	DATBLK_PATH_LIVE,		/* in use */
+	DATBLK_PATH_FAILED,		/* its last session has ended, or could not be opened */
+};
+
+/* A way to the server: an address, and the IA by which it is reached */
+struct datblk_path {
+	char ia_name[DAT_NAME_MAX_LENGTH];	/* constant, as address and to */
+	char address[64];
+	struct sockaddr_storage to;
+	enum datblk_path_state state;	/* by the session's owner; READ_ONCE */
+	const char *reason;		/* of DATBLK_PATH_FAILED; as state */
+};
+
 enum datblk_state {
 	DATBLK_CONNECTING,		/* not yet a disk */
 	DATBLK_LIVE,
@@ -109,6 +126,10 @@ struct datblk_disk {
 	bool removing;			/* datblk_disks_lock */
 	bool closing;			/* cannot be opened any more; READ_ONCE */
 	struct datblk_options options;	/* constant */
+	struct datblk_path paths[DATBLK_PATHS_MAX];
+	unsigned int path_count;	/* constant */
+	unsigned int path;		/* of the session, or to be tried next; as paths[].state */
+	unsigned int tried;		/* paths that failed since the last answer; as path */
 	enum datblk_state state;	/* written by cmpxchg or by the owner of the session */
 	bool deleting;			/* requests need not wait for a connection; set once */
 	unsigned long deadline;		/* jiffies until which a removal waits for requests */
@@ -202,6 +223,12 @@ struct datblk_pdu {
 	struct scatterlist sgl[];
 };
 
+/* The path of the session, or the one to be tried next */
+static inline struct datblk_path *datblk_path(struct datblk_disk *disk)
+{
+	return &disk->paths[READ_ONCE(disk->path)];
+}
+
 extern struct workqueue_struct *datblk_wq;
 extern unsigned long long datblk_host;
 extern u32 datblk_boot;
@@ -231,9 +258,16 @@ int datblk_session_open(struct datblk_disk *disk);
 void datblk_session_close(struct datblk_disk *disk);
 void datblk_session_end(struct datblk_disk *disk);
 void datblk_session_lost(struct datblk_disk *disk);
-void datblk_session_ended(struct datblk_disk *disk);
+bool datblk_session_ended(struct datblk_disk *disk);
 void datblk_session_live(struct datblk_disk *disk);
 void datblk_session_recover(struct work_struct *work);
+/* paths.c */
+int datblk_path_add(struct datblk_disk *disk, char *text);
+int datblk_paths_complete(struct datblk_disk *disk);
+bool datblk_path_next(struct datblk_disk *disk, bool worked, const char *reason);
+int datblk_paths_limit_io(struct datblk_disk *disk);
+void datblk_path_live(struct datblk_disk *disk);
+ssize_t datblk_paths_show(struct datblk_disk *disk, char *page);
 /* queue.c */
 int datblk_queue_open(struct datblk_queue *queue);
 void datblk_queue_free(struct datblk_queue *queue);

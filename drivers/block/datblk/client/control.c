@@ -3,7 +3,7 @@
  * The client's module, the list of its disks, and /dev/datblk-control. A line that is written
  * there is a command. A read returns its result, which is the name of the disk or the list:
  *
- *	connect ia=NAME address=IP device=NAME [qual=N] [queues=N] [depth=N] [io_kib=N]
+ *	connect [ia=NAME] address=IP[@IA]... device=NAME [qual=N] [queues=N] [depth=N] [io_kib=N]
  *		[fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS] [resubmit_kib=N]
  *		[key=HEX]
  *	disconnect DISK [force]
@@ -13,7 +13,6 @@
 #include <linux/dmi.h>
 #include <linux/fs.h>
 #include <linux/idr.h>
-#include <linux/inet.h>
 #include <linux/jhash.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -22,7 +21,6 @@
 #include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <net/net_namespace.h>
 #include "client.h"
 
 #define LINE_MAX_BYTES	1024
@@ -79,15 +77,16 @@ static int datblk_parse_key(const char *value, struct datblk_options *options)
 	return 0;
 }
 
-static int datblk_parse_option(struct datblk_options *options, const char *name, const char *value)
+static int datblk_parse_option(struct datblk_disk *disk, const char *name, char *value)
 {
+	struct datblk_options *options = &disk->options;
 	unsigned int number;
 	int err;
 
 	if (!strcmp(name, "ia"))
 		return datblk_parse_text(value, options->ia, sizeof(options->ia));
 	if (!strcmp(name, "address"))
-		return datblk_parse_text(value, options->address, sizeof(options->address));
+		return datblk_path_add(disk, value);
 	if (!strcmp(name, "device"))
 		return datblk_parse_text(value, options->device, sizeof(options->device));
 	if (!strcmp(name, "queues"))
@@ -112,8 +111,9 @@ static int datblk_parse_option(struct datblk_options *options, const char *name,
 	return err;
 }
 
-static int datblk_parse_options(char *line, struct datblk_options *options)
+static int datblk_parse_options(char *line, struct datblk_disk *disk)
 {
+	struct datblk_options *options = &disk->options;
 	char *word, *name;
 	int err;
 
@@ -128,7 +128,7 @@ static int datblk_parse_options(char *line, struct datblk_options *options)
 		if (!*word)
 			continue;
 		name = strsep(&word, "=");
-		err = word ? datblk_parse_option(options, name, word) : -EINVAL;
+		err = word ? datblk_parse_option(disk, name, word) : -EINVAL;
 		if (err) {
 			/* A word without a name may be a key */
 			pr_err("invalid option or value: \"%s\"\n", word ? name : "");
@@ -138,9 +138,7 @@ static int datblk_parse_options(char *line, struct datblk_options *options)
 	options->io_kib = round_down(options->io_kib, DATBLK_IO_UNIT / 1024);
 	/* The block layer uses no more */
 	options->queues = min(options->queues, nr_cpu_ids);
-	if (!*options->ia || !*options->device)
-		return -EINVAL;
-	return inet_pton_with_scope(&init_net, AF_UNSPEC, options->address, NULL, &options->to);
+	return *options->device ? datblk_paths_complete(disk) : -EINVAL;
 }
 
 static struct datblk_disk *datblk_disk_alloc(char *line)
@@ -150,7 +148,7 @@ static struct datblk_disk *datblk_disk_alloc(char *line)
 
 	if (!disk)
 		return ERR_PTR(-ENOMEM);
-	err = datblk_parse_options(line, &disk->options);
+	err = datblk_parse_options(line, disk);
 	if (err)
 		goto free;
 	err = -ENOMEM;
@@ -184,12 +182,14 @@ static bool datblk_number_used(const char *device, unsigned int number)
 
 /*
  * A disk that replaces another one gets the same number, so the server ends the connections of the
- * old disk and waits for their I/O. A disk with another address usually has another number.
+ * old disk and waits for their I/O. A disk whose first path has another address usually has another
+ * number.
  */
 static void datblk_disk_list(struct datblk_disk *disk)
 {
-	disk->number = jhash(disk->options.address, strlen(disk->options.address),
-			     disk->options.qual);
+	const char *address = disk->paths[0].address;
+
+	disk->number = jhash(address, strlen(address), disk->options.qual);
 	mutex_lock(&datblk_disks_lock);
 	while (datblk_number_used(disk->options.device, disk->number))
 		disk->number++;

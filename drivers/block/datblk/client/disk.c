@@ -52,17 +52,23 @@ static DEVICE_ATTR_RO(state);
 
 static ssize_t address_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	const struct datblk_options *options = &datblk_disk_of(dev)->options;
+	struct datblk_disk *disk = datblk_disk_of(dev);
 
-	return sysfs_emit(page, "%s %u\n", options->address, options->qual);
+	return sysfs_emit(page, "%s %u\n", datblk_path(disk)->address, disk->options.qual);
 }
 static DEVICE_ATTR_RO(address);
 
 static ssize_t ia_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", datblk_disk_of(dev)->options.ia);
+	return sysfs_emit(page, "%s\n", datblk_path(datblk_disk_of(dev))->ia_name);
 }
 static DEVICE_ATTR_RO(ia);
+
+static ssize_t paths_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return datblk_paths_show(datblk_disk_of(dev), page);
+}
+static DEVICE_ATTR_RO(paths);
 
 static ssize_t export_show(struct device *dev, struct device_attribute *attr, char *page)
 {
@@ -111,7 +117,7 @@ static DEVICE_ATTR_RO(wwid);
 static struct attribute *disk_attrs[] = {
 	&dev_attr_state.attr, &dev_attr_reason.attr, &dev_attr_address.attr, &dev_attr_ia.attr,
 	&dev_attr_export.attr, &dev_attr_queues.attr, &dev_attr_depth.attr,
-	&dev_attr_recoveries.attr, &dev_attr_errors.attr, NULL,
+	&dev_attr_recoveries.attr, &dev_attr_errors.attr, &dev_attr_paths.attr, NULL,
 };
 
 static const struct attribute_group disk_group = {
@@ -239,19 +245,37 @@ free_set:
 	return err;
 }
 
-/* The server refuses the login while earlier connections of this host have I/O */
-static int datblk_disk_open_session(struct datblk_disk *disk)
+/* Tries all paths. Returns -EBUSY if the server may admit the disk soon, over one of them */
+static int datblk_disk_try_paths(struct datblk_disk *disk, bool print_busy)
 {
-	unsigned long end = jiffies + BUSY_TIMEOUT;
+	bool busy = false, more;
 	int err;
 
 	do {
 		err = datblk_session_open(disk);
-	} while (err == -EBUSY && time_before(jiffies, end) && !READ_ONCE(disk->deleting) &&
+		if (!err)
+			return 0;
+		busy |= err == -EBUSY;
+		if (err != -EBUSY || print_busy)
+			pr_err("cannot connect to %s, device %s: %s\n", datblk_path(disk)->address,
+			       disk->options.device, disk->reason);
+		more = datblk_path_next(disk, false, disk->reason);
+	} while (more && !READ_ONCE(disk->deleting));
+	return busy ? -EBUSY : err;
+}
+
+/* The server refuses the login while earlier connections of this host have I/O */
+static int datblk_disk_open_session(struct datblk_disk *disk)
+{
+	unsigned long end = jiffies + BUSY_TIMEOUT;
+	bool last;
+	int err;
+
+	do {
+		last = time_after_eq(jiffies, end);
+		err = datblk_disk_try_paths(disk, last);
+	} while (err == -EBUSY && !last && !READ_ONCE(disk->deleting) &&
 		 !msleep_interruptible(BUSY_MS));
-	if (err)
-		pr_err("cannot connect to %s, device %s: %s\n", disk->options.address,
-		       disk->options.device, disk->reason);
 	return err;
 }
 
@@ -277,7 +301,7 @@ int datblk_disk_connect(struct datblk_disk *disk)
 		disk->queues[i].index = i;
 		spin_lock_init(&disk->queues[i].lock);
 	}
-	err = datblk_disk_open_session(disk);
+	err = datblk_paths_limit_io(disk) ?: datblk_disk_open_session(disk);
 	if (err)
 		return err;
 	disk->since = jiffies;

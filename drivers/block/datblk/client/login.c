@@ -70,7 +70,7 @@ static int datblk_login_connect(struct datblk_queue *queue, DAT_EP_HANDLE ep, si
 
 	queue->established = false;
 	init_completion(&queue->outcome);
-	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&disk->options.to, disk->options.qual,
+	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&datblk_path(disk)->to, disk->options.qual,
 			   CONNECT_US, size, data, DAT_QOS_BEST_EFFORT,
 			   DAT_CONNECT_DEFAULT_FLAG)) {
 		disk->reason = "the RDMA device refuses";

@@ -31,7 +31,7 @@ static int datblk_queue_receive(struct datblk_queue *queue, unsigned int index)
 static void datblk_queue_malformed(struct datblk_queue *queue, enum datblk_flaw flaw)
 {
 	pr_warn_ratelimited("datblk%d: malformed message of %s: %s\n", queue->disk->id,
-			    queue->disk->options.address, datblk_flaw_text(flaw));
+			    datblk_path(queue->disk)->address, datblk_flaw_text(flaw));
 	datblk_session_lost(queue->disk);
 }
 

@@ -315,7 +315,7 @@ int datblk_resubmit_alloc(struct datblk_disk *disk)
 	if (err || !disk->kept.ring)
 		return err;
 	if (disk->limits.inline_max < disk->geo.logical) {
-		pr_err("resubmit_kib: %s takes no data in messages\n", disk->options.address);
+		pr_err("resubmit_kib: %s takes no data in messages\n", datblk_path(disk)->address);
 		return -EOPNOTSUPP;
 	}
 	disk->repeats = kvcalloc(disk->limits.depth, sizeof(*disk->repeats), GFP_KERNEL);
@@ -467,7 +467,7 @@ int datblk_resubmit(struct datblk_disk *disk)
 	if (!err) {
 		datblk_writes_repeated(&disk->writes, disk->geo.instance);
 		pr_info("datblk%d: repeated writes that %s may have lost\n", disk->id,
-			disk->options.address);
+			datblk_path(disk)->address);
 	}
 	if (!err || err == -EIO)
 		return 0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The session of a disk: the IA and the connections of all queues. If one of them is lost, all
- * are closed and connected again. An abrupt close of the IA returns when nothing of the old
- * connections can reach the memory of a request; only then are requests issued again.
+ * The session of a disk: the IA and the connections of all queues, over one path. If one of them is
+ * lost, all are closed and connected again, over the next path. An abrupt close of the IA returns
+ * when nothing of the old connections can reach the memory of a request; only then are requests
+ * issued again.
  *
  * Process context, except datblk_session_lost().
  */
@@ -15,21 +16,8 @@
 #define BACKOFF_MIN	100	/* ms */
 #define BACKOFF_MAX	5000
 
-/* The first session decides what the disk asks servers for */
-static int datblk_session_limit_io(struct datblk_disk *disk)
-{
-	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
-
-	if (!attr)
-		return -ENOMEM;
-	dat_ia_query(disk->ia, NULL, DAT_IA_FIELD_ALL, attr, DAT_PROVIDER_FIELD_NONE, NULL);
-	disk->limits.io_max = datblk_io_limit(attr, disk->limits.io_max);
-	kfree(attr);
-	return disk->limits.io_max >= PAGE_SIZE ? 0 : -EOPNOTSUPP;
-}
-
 /**
- * datblk_session_open - connect all queues of a disk
+ * datblk_session_open - connect all queues of a disk, over the path that is its turn
  * @disk: a disk whose session is closed
  *
  * Context: process.
@@ -41,7 +29,7 @@ int datblk_session_open(struct datblk_disk *disk)
 	unsigned int i;
 	int err = 0;
 
-	if (dat_ia_open(disk->options.ia, 8, &async, &disk->ia)) {
+	if (dat_ia_open(datblk_path(disk)->ia_name, 8, &async, &disk->ia)) {
 		disk->reason = "the IA cannot be opened";
 		return -ENODEV;
 	}
@@ -52,9 +40,6 @@ int datblk_session_open(struct datblk_disk *disk)
 	disk->had_answer = false;
 	disk->had_pong = false;
 	WRITE_ONCE(disk->lost, false);
-	disk->reason = "the RDMA device cannot register enough memory";
-	if (!disk->gendisk)
-		err = datblk_session_limit_io(disk);
 	for (i = 0; !err && i < disk->options.queues; i++)
 		err = datblk_queue_open(&disk->queues[i]);
 	if (err)
@@ -112,28 +97,33 @@ static void datblk_session_resume(struct datblk_disk *disk)
  * datblk_session_ended - decide when to connect again, and whether the timeouts restart
  * @disk: a disk whose session has ended
  *
- * The client reconnects at once only if the session has answered a command. The timeouts restart
- * after a session in which the server has answered anything, or which has had no command.
+ * The client goes on to the next path. If the session has answered a command, or there is a path
+ * that has not been tried since a session did, it connects at once. The timeouts restart after a
+ * session in which the server has answered anything, or which has had no command.
  *
  * Context: process.
+ * Return: whether to connect at once.
  */
-void datblk_session_ended(struct datblk_disk *disk)
+bool datblk_session_ended(struct datblk_disk *disk)
 {
 	if (disk->had_answer || disk->had_pong || !disk->had_command)
 		disk->since = jiffies;
-	disk->backoff = disk->had_answer ? 0 : max_t(unsigned int, disk->backoff, BACKOFF_MIN);
+	if (disk->had_answer)
+		disk->backoff = 0;
+	return datblk_path_next(disk, disk->had_answer, "the connection was lost");
 }
 
-/* Takes back all requests of the old connections */
-static void datblk_session_drain(struct datblk_disk *disk)
+/* Takes back all requests of the old connections. Returns whether to connect at once */
+static bool datblk_session_drain(struct datblk_disk *disk)
 {
-	pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id, disk->options.address);
-	trace_datblk_session(disk->id, disk->number, disk->incarnation, false);
+	pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id,
+			    datblk_path(disk)->address);
+	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, false);
 	datblk_session_quiesce(disk);
 	datblk_session_close(disk);
 	blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
 	blk_mq_tagset_wait_completed_request(&disk->set);
-	datblk_session_ended(disk);
+	return datblk_session_ended(disk);
 }
 
 static bool datblk_session_expired(const struct datblk_disk *disk, unsigned int seconds)
@@ -151,10 +141,11 @@ void datblk_session_live(struct datblk_disk *disk)
 {
 	if (datblk_writes_session(&disk->writes, disk->geo.instance)) {
 		pr_err("datblk%d: %s may have lost writes that were not flushed: flushes fail until the disk is opened anew\n",
-		       disk->id, disk->options.address);
+		       disk->id, datblk_path(disk)->address);
 		datblk_kept_forget(&disk->kept);
 	}
-	trace_datblk_session(disk->id, disk->number, disk->incarnation, true);
+	datblk_path_live(disk);
+	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, true);
 	/* Pairs with the acquire in queue_rq(): the session is complete */
 	smp_store_release(&disk->state, DATBLK_LIVE);
 	/* Pairs with the barrier in datblk_session_lost() */
@@ -170,7 +161,7 @@ static void datblk_session_go_live(struct datblk_disk *disk)
 	set_disk_ro(disk->gendisk, disk->geo.flags & DATBLK_READONLY);
 	disk->recoveries++;
 	pr_info_ratelimited("datblk%d: connected to %s again\n", disk->id,
-			    disk->options.address);
+			    datblk_path(disk)->address);
 	datblk_session_live(disk);
 	datblk_session_resume(disk);
 }
@@ -192,16 +183,20 @@ static int datblk_session_reopen(struct datblk_disk *disk)
 	return err;
 }
 
-/* Logs one line for each change of the reason */
-static bool datblk_session_reconnect(struct datblk_disk *disk)
+/*
+ * Logs one line for each change of the reason of a path. After a failure, at_once says whether to
+ * try the next path without a delay.
+ */
+static bool datblk_session_reconnect(struct datblk_disk *disk, bool *at_once)
 {
-	const char *was = disk->reason;
+	const struct datblk_path *path = datblk_path(disk);
 
 	if (!datblk_session_reopen(disk))
 		return true;
-	if (disk->reason != was)
+	if (disk->reason != path->reason)
 		pr_warn("datblk%d: no connection to %s, device %s: %s\n", disk->id,
-			disk->options.address, disk->options.device, disk->reason);
+			path->address, disk->options.device, disk->reason);
+	*at_once = datblk_path_next(disk, false, disk->reason);
 	return false;
 }
 
@@ -241,16 +236,18 @@ static void datblk_session_replace(struct datblk_disk *disk)
 	/* In any other state nobody would start this work for the next loss */
 	if (disk->open && !READ_ONCE(disk->lost) && READ_ONCE(disk->state) == DATBLK_LIVE)
 		return;
-	if (disk->open) {
-		datblk_session_drain(disk);
-		at_once = !disk->backoff;
-	}
-	if (at_once && !READ_ONCE(disk->deleting) && datblk_session_reconnect(disk)) {
+	if (disk->open)
+		at_once = datblk_session_drain(disk);
+	if (at_once && !READ_ONCE(disk->deleting) && datblk_session_reconnect(disk, &at_once)) {
 		datblk_session_go_live(disk);
 		return;
 	}
 	datblk_session_fail(disk);
-	if (!READ_ONCE(disk->deleting) && disk->state != DATBLK_DEAD)
+	if (READ_ONCE(disk->deleting) || disk->state == DATBLK_DEAD)
+		return;
+	if (at_once)
+		mod_delayed_work(datblk_wq, &disk->recover, 0);
+	else
 		datblk_session_try_later(disk);
 }
 

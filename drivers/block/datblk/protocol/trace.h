@@ -154,24 +154,27 @@ TRACE_EVENT(datblk_register,
 		      __entry->key, __entry->result)
 );
 
-/* Client: a session is live, or was lost. @name: N of datblkN */
+/* Client: a session is live, or was lost. @name: N of datblkN; @path: number of the path, from 0 */
 TRACE_EVENT(datblk_session,
-	    TP_PROTO(int name, u16 disk, u32 incarnation, bool live),
+	    TP_PROTO(int name, u16 disk, u32 incarnation, unsigned int path, bool live),
 
-	    TP_ARGS(name, disk, incarnation, live),
+	    TP_ARGS(name, disk, incarnation, path, live),
 
 	    TP_STRUCT__entry(__field(int, name)
 			     __field(u32, incarnation)
+			     __field(unsigned int, path)
 			     __field(u16, disk)
 			     __field(bool, live)),
 
 	    TP_fast_assign(__entry->name = name;
 			   __entry->incarnation = incarnation;
+			   __entry->path = path;
 			   __entry->disk = disk;
 			   __entry->live = live;),
 
-	    TP_printk("datblk%d disk=%u incarnation=%u live=%d",
-		      __entry->name, __entry->disk, __entry->incarnation, __entry->live)
+	    TP_printk("datblk%d disk=%u incarnation=%u path=%u live=%d",
+		      __entry->name, __entry->disk, __entry->incarnation, __entry->path,
+		      __entry->live)
 );
 
 #endif /* _DATBLK_TRACE_H_ */

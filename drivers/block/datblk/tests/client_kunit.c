@@ -13,6 +13,7 @@ static struct datblk_disk *disk_alloc(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, disk);
 	init_waitqueue_head(&disk->repeated);
+	disk->path_count = 1;
 	/* Long ago */
 	disk->since = jiffies - 1000 * HZ;
 	return disk;
@@ -51,7 +52,8 @@ static void ended(struct kunit *test)
 		disk->greeted = endings[i].greeted;
 		disk->had_answer = endings[i].had_answer;
 		disk->had_pong = endings[i].had_pong;
-		datblk_session_ended(disk);
+		KUNIT_EXPECT_EQ_MSG(test, datblk_session_ended(disk), endings[i].at_once, "%s",
+				    endings[i].name);
 		KUNIT_EXPECT_EQ_MSG(test, disk->backoff, endings[i].at_once ? 0 : 1600, "%s",
 				    endings[i].name);
 		KUNIT_EXPECT_EQ_MSG(test, disk->since != since, endings[i].restarts, "%s",
@@ -77,14 +79,107 @@ static void lost(struct kunit *test)
 	}
 }
 
-/* The first session that breaks without an answer delays the next one */
-static void back_off_begins(struct kunit *test)
+static void path_is(struct kunit *test, struct datblk_disk *disk, unsigned int path)
+{
+	KUNIT_EXPECT_EQ(test, disk->path, path);
+	KUNIT_EXPECT_PTR_EQ(test, datblk_path(disk), &disk->paths[path]);
+}
+
+/* The next path is tried at once, until all have failed since the last answer */
+static void next_path(struct kunit *test)
 {
 	struct datblk_disk *disk = disk_alloc(test);
 
+	disk->path_count = 3;
+	disk->path = 1;
+	datblk_path_live(disk);
+	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_LIVE);
+	/* Its session had answers, so it may be tried again, too */
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, true, "lost"));
+	path_is(test, disk, 2);
+	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_FAILED);
+	KUNIT_EXPECT_STREQ(test, disk->paths[1].reason, "lost");
+	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_STANDBY);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, false, "2"));
+	path_is(test, disk, 0);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, false, "0"));
+	path_is(test, disk, 1);
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, false, "1"));
+	path_is(test, disk, 2);
+	/* After the delay, each is tried once */
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, false, "2"));
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, false, "0"));
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, false, "1"));
+}
+
+/* Sessions that break without an answer, over each path, delay the next one */
+static void broken_sessions(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+
+	disk->path_count = 2;
 	disk->had_command = true;
-	datblk_session_ended(disk);
-	KUNIT_EXPECT_GE(test, disk->backoff, 100);
+	KUNIT_EXPECT_TRUE(test, datblk_session_ended(disk));
+	KUNIT_EXPECT_FALSE(test, datblk_session_ended(disk));
+}
+
+/* What follows "address=", and the result */
+static const struct {
+	const char *text, *address, *ia;
+	int err;
+} path_texts[] = {
+	{ "10.0.0.1", "10.0.0.1", "rxe0/1" },
+	{ "10.0.0.1@rxe1/1", "10.0.0.1", "rxe1/1" },
+	{ "fe80::1@rxe1/1", "fe80::1", "rxe1/1" },
+	{ "10.0.0.1@", .err = -EINVAL },
+	{ "@rxe1/1", .err = -EINVAL },
+	{ "", .err = -EINVAL },
+	{ "server", .err = -EINVAL },
+	{ "1111111111222222222233333333334444444444555555555566666666667777",
+	  .err = -ENAMETOOLONG },
+};
+
+static void parse_paths(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(path_texts); i++) {
+		struct datblk_disk *disk = disk_alloc(test);
+		char text[128];
+
+		disk->path_count = 0;
+		strscpy(disk->options.ia, "rxe0/1", sizeof(disk->options.ia));
+		strscpy(text, path_texts[i].text, sizeof(text));
+		KUNIT_EXPECT_EQ_MSG(test, datblk_path_add(disk, text), path_texts[i].err, "%s",
+				    path_texts[i].text);
+		if (path_texts[i].err)
+			continue;
+		KUNIT_EXPECT_EQ(test, datblk_paths_complete(disk), 0);
+		KUNIT_EXPECT_STREQ(test, disk->paths[0].address, path_texts[i].address);
+		KUNIT_EXPECT_STREQ(test, disk->paths[0].ia_name, path_texts[i].ia);
+		KUNIT_EXPECT_NE(test, disk->paths[0].to.ss_family, 0);
+	}
+}
+
+/* The paths are at most eight; each has an IA, its own or that of the disk */
+static void number_of_paths(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+	char text[32];
+	unsigned int i;
+
+	disk->path_count = 0;
+	KUNIT_EXPECT_EQ(test, datblk_paths_complete(disk), -EINVAL);
+	for (i = 0; i < DATBLK_PATHS_MAX; i++) {
+		snprintf(text, sizeof(text), "10.0.0.%u%s", i, i ? "@rxe0/1" : "");
+		KUNIT_EXPECT_EQ(test, datblk_path_add(disk, text), 0);
+	}
+	strscpy(text, "10.0.0.9@rxe0/1", sizeof(text));
+	KUNIT_EXPECT_EQ(test, datblk_path_add(disk, text), -E2BIG);
+	KUNIT_EXPECT_EQ(test, disk->path_count, DATBLK_PATHS_MAX);
+	KUNIT_EXPECT_EQ(test, datblk_paths_complete(disk), -EINVAL);
+	strscpy(disk->options.ia, "rxe0/1", sizeof(disk->options.ia));
+	KUNIT_EXPECT_EQ(test, datblk_paths_complete(disk), 0);
 }
 
 /* Returns of kdat_lmr_fmr_sg(), the status of the request, and whether it costs the session */
@@ -213,7 +308,10 @@ static void vectors(struct kunit *test)
 static struct kunit_case client_cases[] = {
 	KUNIT_CASE(ended),
 	KUNIT_CASE(lost),
-	KUNIT_CASE(back_off_begins),
+	KUNIT_CASE(next_path),
+	KUNIT_CASE(broken_sessions),
+	KUNIT_CASE(parse_paths),
+	KUNIT_CASE(number_of_paths),
 	KUNIT_CASE(refused),
 	KUNIT_CASE(answered),
 	KUNIT_CASE(good_session_stays),

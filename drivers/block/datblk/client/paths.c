@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The paths of a disk: their description, the order in which they are used, and what sysfs shows.
+ *
+ * A disk has a session over one path at a time. When it ends, or cannot be opened, the client goes
+ * on to the next path. The login over that path has the number of the disk and the next
+ * incarnation, so the server ends the connections over the path before, and refuses the login until
+ * their I/O has ended. Requests are issued again only then.
+ *
+ * Process context. The owner of the session changes the paths; sysfs reads them at any time.
+ */
+#include <linux/inet.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+#include "client.h"
+
+static const char * const states[] = {
+	[DATBLK_PATH_STANDBY] = "standby",
+	[DATBLK_PATH_LIVE] = "live",
+	[DATBLK_PATH_FAILED] = "failed",
+};
+
+/**
+ * datblk_path_add - add a path to a disk that is being created
+ * @disk: the disk
+ * @text: ADDRESS or ADDRESS@IA; is changed
+ *
+ * Context: process.
+ * Return: 0; -E2BIG if the disk has the largest number of paths; -ENAMETOOLONG; -EINVAL if there is
+ * no such address.
+ */
+int datblk_path_add(struct datblk_disk *disk, char *text)
+{
+	struct datblk_path *path = &disk->paths[disk->path_count];
+	char *address = strsep(&text, "@");
+	int err;
+
+	if (disk->path_count == DATBLK_PATHS_MAX)
+		return -E2BIG;
+	if (strscpy(path->address, address, sizeof(path->address)) < 0 ||
+	    (text && strscpy(path->ia_name, text, sizeof(path->ia_name)) < 0))
+		return -ENAMETOOLONG;
+	if (text && !*text)
+		return -EINVAL;
+	err = inet_pton_with_scope(&init_net, AF_UNSPEC, path->address, NULL, &path->to);
+	if (!err)
+		disk->path_count++;
+	return err;
+}
+
+/**
+ * datblk_paths_complete - use the IA of the disk for paths that have none of their own
+ * @disk: a disk that is being created
+ *
+ * Context: process.
+ * Return: 0, or -EINVAL if the disk has no path, or a path has no IA.
+ */
+int datblk_paths_complete(struct datblk_disk *disk)
+{
+	unsigned int i;
+
+	for (i = 0; i < disk->path_count; i++) {
+		struct datblk_path *path = &disk->paths[i];
+
+		if (!*path->ia_name)
+			strscpy(path->ia_name, disk->options.ia, sizeof(path->ia_name));
+		if (!*path->ia_name)
+			return -EINVAL;
+	}
+	return disk->path_count ? 0 : -EINVAL;
+}
+
+/* An IA that does not exist yet limits nothing */
+static void datblk_path_limit_io(struct datblk_disk *disk, struct datblk_path *path,
+				 DAT_IA_ATTR *attr)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_IA_HANDLE ia;
+
+	if (dat_ia_open(path->ia_name, 8, &async, &ia))
+		return;
+	if (!dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, attr, DAT_PROVIDER_FIELD_NONE, NULL))
+		disk->limits.io_max = datblk_io_limit(attr, disk->limits.io_max);
+	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+/**
+ * datblk_paths_limit_io - limit what the disk asks the server for to what all its paths can do
+ * @disk: a disk that has had no session
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM, or -EOPNOTSUPP if an adapter is too small.
+ */
+int datblk_paths_limit_io(struct datblk_disk *disk)
+{
+	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
+	unsigned int i;
+
+	if (!attr)
+		return -ENOMEM;
+	for (i = 0; i < disk->path_count; i++)
+		datblk_path_limit_io(disk, &disk->paths[i], attr);
+	kfree(attr);
+	if (disk->limits.io_max >= PAGE_SIZE)
+		return 0;
+	pr_err("cannot connect to device %s: an RDMA device cannot register enough memory\n",
+	       disk->options.device);
+	return -EOPNOTSUPP;
+}
+
+/**
+ * datblk_path_next - go on to the next path, because a session has ended or was not opened
+ * @disk:   the disk, whose session is closed
+ * @worked: the session has answered a command
+ * @reason: why it cannot be used
+ *
+ * Context: process.
+ * Return: true: try that path at once. false: all paths have been tried since a session has last
+ * answered a command, so wait first.
+ */
+bool datblk_path_next(struct datblk_disk *disk, bool worked, const char *reason)
+{
+	struct datblk_path *path = datblk_path(disk);
+
+	WRITE_ONCE(path->reason, reason);
+	WRITE_ONCE(path->state, DATBLK_PATH_FAILED);
+	WRITE_ONCE(disk->path, (disk->path + 1) % disk->path_count);
+	disk->tried = worked ? 0 : disk->tried + 1;
+	if (disk->tried < disk->path_count)
+		return true;
+	disk->tried = 0;
+	return false;
+}
+
+/**
+ * datblk_path_live - the session over the path can be used
+ * @disk: the disk
+ *
+ * Context: process.
+ */
+void datblk_path_live(struct datblk_disk *disk)
+{
+	WRITE_ONCE(datblk_path(disk)->state, DATBLK_PATH_LIVE);
+}
+
+/**
+ * datblk_paths_show - print a line for each path
+ * @disk: the disk
+ * @page: receives the text
+ *
+ * Context: process.
+ * Return: its length.
+ */
+ssize_t datblk_paths_show(struct datblk_disk *disk, char *page)
+{
+	unsigned int i;
+	int at = 0;
+
+	for (i = 0; i < disk->path_count; i++) {
+		const struct datblk_path *path = &disk->paths[i];
+		enum datblk_path_state state = READ_ONCE(path->state);
+		const char *reason = READ_ONCE(path->reason);
+		bool failed = state == DATBLK_PATH_FAILED && reason;
+
+		at += sysfs_emit_at(page, at, "%s %s %s%s%s\n", path->address, path->ia_name,
+				    states[state], failed ? " " : "", failed ? reason : "");
+	}
+	return at;
+}
