@@ -99,7 +99,8 @@ class Case(unittest.TestCase):
     def disk(self, name="datblk0", **attributes):
         attributes = {"export": "data", "address": "10.0.0.1 4421", "ia": "rxe0/1",
                       "state": "live", "reason": "", "queues": "2", "depth": "32",
-                      "recoveries": "0", "errors": "0"} | attributes
+                      "recoveries": "0", "errors": "0",
+                      "paths": "10.0.0.1 rxe0/1 live"} | attributes
         for key, value in attributes.items():
             self.write(f"sys/block/{name}/datblk/{key}", f"{value}\n")
         self.write(f"sys/block/{name}/size", "2048\n")
@@ -150,7 +151,8 @@ class Client(Case):
     def test_connect_asks_for_one_of_several_ports(self):
         self.rdma_port("mlx5_0", 1, "ACTIVE")
         said = self.run_it("connect", "10.0.0.1", "data", status=1)
-        self.assertIn("--ia: mlx5_0/1 rxe0/1", said)
+        self.assertIn("--ia", said)
+        self.assertIn("mlx5_0/1 rxe0/1", said)
         self.assertEqual(self.read("dev/datblk-control"), "")
 
     def test_connect_refuses_what_is_not_an_address(self):
@@ -164,11 +166,33 @@ class Client(Case):
         self.assertIn("address=10.0.0.2", self.read("dev/datblk-control"))
 
     def test_connect_once_compares_address_port_and_name(self):
-        self.disk("datblk3", address="FE80::0:1 5000")
+        self.disk("datblk3", address="FE80::0:1 5000", paths="FE80::0:1 rxe0/1 live")
         self.assertEqual(self.run_it("connect", "fe80::1", "data", "--once", "--qual", "5000"),
                          "datblk3\n")
         self.run_it("connect", "fe80::1", "data", "--once")
         self.assertIn("address=fe80::1", self.read("dev/datblk-control"))
+
+    def test_connect_with_several_addresses(self):
+        self.rdma_port("mlx5_0", 1, "ACTIVE")
+        self.run_it("connect", "10.0.0.1@rxe0/1,fe80::0:1@mlx5_0/1", "data")
+        self.assertEqual(self.read("dev/datblk-control"),
+                         "connect address=10.0.0.1@rxe0/1 address=fe80::1@mlx5_0/1 device=data")
+        self.run_it("connect", "10.0.0.1@rxe0/1,10.0.1.1", "data", "--ia", "mlx5_0/1")
+        self.assertEqual(self.read("dev/datblk-control"),
+                         "connect ia=mlx5_0/1 address=10.0.0.1@rxe0/1 address=10.0.1.1 device=data")
+        for text in ("10.0.0.1,", "10.0.0.1@", "@rxe0/1", ""):
+            self.run_it("connect", text, "data", status=2)
+
+    def test_connect_once_knows_each_address_of_a_disk(self):
+        self.disk("datblk3", address="10.0.1.1 4421",
+                  paths="10.0.0.1 rxe0/1 failed the connection was lost\n10.0.1.1 rxe1/1 live")
+        for addresses in ("10.0.0.1", "10.0.9.1,10.0.1.1"):
+            self.assertEqual(self.run_it("connect", addresses, "data", "--once"), "datblk3\n")
+        found = json.loads(self.run_it("list", "--json"))[0]
+        self.assertEqual(found["paths"], [
+            {"address": "10.0.0.1", "ia": "rxe0/1", "state": "failed",
+             "reason": "the connection was lost"},
+            {"address": "10.0.1.1", "ia": "rxe1/1", "state": "live", "reason": ""}])
 
     def test_connect_once_refuses_a_disk_that_has_given_up(self):
         self.disk("datblk3", state="dead")
@@ -261,6 +285,7 @@ class Client(Case):
         self.assertEqual([d["disk"] for d in found], ["datblk9", "datblk10"])
         self.assertEqual(found[0] | {"disk": ""}, {
             "disk": "", "export": "data", "address": "10.0.0.1", "qual": 4421, "ia": "rxe0/1",
+            "paths": [{"address": "10.0.0.1", "ia": "rxe0/1", "state": "live", "reason": ""}],
             "state": "live", "reason": "", "bytes": 1 << 20, "read_only": False, "queues": 2,
             "depth": 32, "recoveries": 0, "errors": 0, "uuid": PATH_UUID})
         lines = self.run_it("list").splitlines()
