@@ -21,7 +21,7 @@ SOURCES = {
               "Kbuild"),
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
     "datblk": ("drivers/block/datblk", "tools/datblk", *(f"{TESTS}/datblk{name}.sh" for name in (
-        "", "_auth", "_fault", "_hostile", "_power", "_server", "_slow", "_swap", "ctl"))),
+        "", "_auth", "_fault", "_hostile", "_paths", "_power", "_server", "_slow", "_swap", "ctl"))),
     "guest": (f"{CHECK}/run-guest", f"{CHECK}/build-modules", f"{CHECK}/env.sh",
               f"{LAB}/compilers.sh", f"{LAB}/run-in-root", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
               f"{LAB}/requirements.txt",
@@ -314,6 +314,7 @@ def blk(debug="own-6.12-debug"):
             kernel, "blk", f"disks over {many} restarts of the server, devices that hang, power cuts, "
             "swap", "datblk datblk_auth datblk_server datblk_slow datblk_power datblk_swap datblkctl",
             KDAPL_BLK_ROUNDS=many, minutes=90), selftests(
+            kernel, "blk-paths", "disks whose paths fail in turn", "datblk_paths", minutes=45), selftests(
             kernel, "blk-hostile", "peers that break the protocol of disks, 2,000 messages each",
             "datblk_hostile", HOSTILE_MESSAGES=2000, minutes=60), Job(
             f"blk-crash-{kernel}",
