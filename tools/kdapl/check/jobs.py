@@ -302,25 +302,28 @@ def hca(kernel="stock-6.12"):
 
 def blk(debug="own-6.12-debug"):
     """Without the long runs: check-debug has 100,000 hostile messages, and KCSAN."""
-    jobs = [build(debug), selftests(
-        debug, "blk", "disks with KASAN and lockdep, over restarts of the server",
-        "datblk datblk_auth datblk_server datblk_fault datblkctl", minutes=120),
-        selftests(debug, "blk-hostile", "peers that break the protocol of disks, with KASAN",
-                  "datblk_hostile", minutes=120)]
-    for kernel in (*STOCK, "stock-newest"):
+    jobs = []
+    for kernel in (debug, *STOCK, "stock-newest"):
         # What a restart can hit does not depend on the kernel
-        many = 20 if kernel == "stock-6.12" else 4
-        jobs += [build(kernel), selftests(
-            kernel, "blk", f"disks over {many} restarts of the server, devices that hang, power cuts, "
-            "swap", "datblk datblk_auth datblk_server datblk_slow datblk_power datblk_swap datblkctl",
-            KDAPL_BLK_ROUNDS=many, minutes=90), selftests(
-            kernel, "blk-paths", "disks whose paths fail in turn", "datblk_paths", minutes=45), selftests(
-            kernel, "blk-hostile", "peers that break the protocol of disks, 2,000 messages each",
-            "datblk_hostile", HOSTILE_MESSAGES=2000, minutes=60), Job(
-            f"blk-crash-{kernel}",
-            ["env", f"BLK_CRASHES={many}", f"{CHECK}/run-two-guests", kernel, "disk"],
-            f"disks between two VMs: the server's is killed {many} times", (f"build-{kernel}",),
-            ("kdapl", "guest", "datblk", "stress", "wire"), kernel, weight=2, minutes=120)]
+        many = {"stock-6.12": 20, debug: 2}.get(kernel, 4)
+        tests = {"blk": ("disks over {many} restarts of the server, keys", "datblk datblk_auth"),
+                 "blk-server": ("the server of disks, datblkctl", "datblk_server datblkctl"),
+                 "blk-paths": ("disks whose paths fail in turn", "datblk_paths"),
+                 "blk-hostile": ("peers that break the protocol of disks", "datblk_hostile")}
+        if kernel == debug:
+            tests["blk-fault"] = "disks when allocations fail", "datblk_fault"
+        else:
+            tests["blk-devices"] = ("disks on devices that hang, power cuts, swap",
+                                    "datblk_slow datblk_power datblk_swap")
+            jobs.append(Job(
+                f"blk-crash-{kernel}",
+                ["env", f"BLK_CRASHES={many}", f"{CHECK}/run-two-guests", kernel, "disk"],
+                f"disks between two VMs: the server's is killed {many} times", (f"build-{kernel}",),
+                ("kdapl", "guest", "datblk", "stress", "wire"), kernel, weight=2, minutes=120))
+        jobs += [build(kernel), *(
+            selftests(kernel, name, about.format(many=many), scripts, KDAPL_BLK_ROUNDS=many,
+                      HOSTILE_MESSAGES=500 if kernel == debug else 2000, minutes=120)
+            for name, (about, scripts) in tests.items())]
     return jobs
 
 
