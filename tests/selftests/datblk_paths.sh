@@ -88,8 +88,7 @@ repair() {
 	esac
 }
 
-# goes_on N HOW: the disk is live over path N, which breaks: writes go on over the other one. The
-# server may have refused that at first, so the reason of N may be that of another attempt
+# goes_on N HOW: the disk is live over path N, which breaks: writes go on over the other one
 goes_on() {
 	wait_for live_over "$1" && break_path "$1" "$2" && wait_for live_over $((1 - $1)) &&
 		path_is "$1" failed && wait_for grows "$(writes)"

@@ -264,7 +264,7 @@ void datblk_session_recover(struct work_struct *work);
 /* paths.c */
 int datblk_path_add(struct datblk_disk *disk, char *text);
 int datblk_paths_complete(struct datblk_disk *disk);
-bool datblk_path_next(struct datblk_disk *disk, bool worked, const char *reason);
+bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason);
 int datblk_paths_limit_io(struct datblk_disk *disk);
 void datblk_path_live(struct datblk_disk *disk);
 ssize_t datblk_paths_show(struct datblk_disk *disk, char *page);

@@ -182,14 +182,18 @@ static bool datblk_number_used(const char *device, unsigned int number)
 
 /*
  * A disk that replaces another one gets the same number, so the server ends the connections of the
- * old disk and waits for their I/O. A disk whose first path has another address usually has another
- * number.
+ * old disk and waits for their I/O. Its addresses are the same, in any order; a disk with others
+ * usually has another number.
  */
 static void datblk_disk_list(struct datblk_disk *disk)
 {
-	const char *address = disk->paths[0].address;
+	const char *least = disk->paths[0].address;
+	unsigned int i;
 
-	disk->number = jhash(address, strlen(address), disk->options.qual);
+	for (i = 1; i < disk->path_count; i++)
+		if (strcmp(disk->paths[i].address, least) < 0)
+			least = disk->paths[i].address;
+	disk->number = jhash(least, strlen(least), disk->options.qual);
 	mutex_lock(&datblk_disks_lock);
 	while (datblk_number_used(disk->options.device, disk->number))
 		disk->number++;

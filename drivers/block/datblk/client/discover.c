@@ -106,6 +106,8 @@ static int datblk_discover_next(struct datblk_discovery *list, char *text, size_
 		return err;
 	if (list->event == DAT_CONNECTION_EVENT_TIMED_OUT)
 		return -ETIMEDOUT;
+	if (list->event == DAT_CONNECTION_EVENT_UNREACHABLE)
+		return -EHOSTUNREACH;
 	switch (datblk_check_refusal(list->private, list->size)) {
 	case DATBLK_LISTED:
 		break;
@@ -150,7 +152,7 @@ static int datblk_discover_all(struct datblk_discovery *list, char *text, size_t
  *
  * Context: process.
  * Return: 0; -EINVAL if an option is not valid; -ENODEV if the IA cannot be opened; -ETIMEDOUT if
- * the server does not answer; -ECONNREFUSED if no datblk server listens there; -EPROTO if its
+ * the server does not answer; -EHOSTUNREACH if no machine has the address, or there is no way to it; -ECONNREFUSED if no datblk server listens there; -EPROTO if its
  * answer is not valid, or it has another version; -E2BIG if there are too many devices; -EIO,
  * -EOPNOTSUPP or -ENOMEM if the client lacks resources; or -EINTR.
  */

@@ -245,23 +245,22 @@ free_set:
 	return err;
 }
 
-/* Tries all paths. Returns -EBUSY if the server may admit the disk soon, over one of them */
+/* Tries all paths, or those up to one over which the server says that it may admit the disk soon */
 static int datblk_disk_try_paths(struct datblk_disk *disk, bool print_busy)
 {
-	bool busy = false, more;
+	bool more;
 	int err;
 
 	do {
 		err = datblk_session_open(disk);
 		if (!err)
 			return 0;
-		busy |= err == -EBUSY;
 		if (err != -EBUSY || print_busy)
 			pr_err("cannot connect to %s, device %s: %s\n", datblk_path(disk)->address,
 			       disk->options.device, disk->reason);
-		more = datblk_path_next(disk, false, disk->reason);
-	} while (more && !READ_ONCE(disk->deleting));
-	return busy ? -EBUSY : err;
+		more = datblk_path_next(disk, err, disk->reason);
+	} while (more && !READ_ONCE(disk->deleting) && !fatal_signal_pending(current));
+	return err;
 }
 
 /* The server refuses the login while earlier connections of this host have I/O */

@@ -4,7 +4,7 @@
  *
  * A disk has a session over one path at a time. When it ends, or cannot be opened, the client goes
  * on to the next path. The login over that path has the number of the disk and the next
- * incarnation, so the server ends the connections over the path before, and refuses the login until
+ * incarnation, so the server ends the connections over the previous path, and refuses the login until
  * their I/O has ended. Requests are issued again only then.
  *
  * Process context. The owner of the session changes the paths; sysfs reads them at any time.
@@ -27,8 +27,8 @@ static const char * const states[] = {
  * @text: ADDRESS or ADDRESS@IA; is changed
  *
  * Context: process.
- * Return: 0; -E2BIG if the disk has the largest number of paths; -ENAMETOOLONG; -EINVAL if there is
- * no such address.
+ * Return: 0; -E2BIG if the disk has the largest number of paths; -ENAMETOOLONG; -EINVAL if the
+ * address is not valid.
  */
 int datblk_path_add(struct datblk_disk *disk, char *text)
 {
@@ -110,24 +110,25 @@ int datblk_paths_limit_io(struct datblk_disk *disk)
 }
 
 /**
- * datblk_path_next - go on to the next path, because a session has ended or was not opened
+ * datblk_path_next - decide over which path to connect, after a session has ended or was refused
  * @disk:   the disk, whose session is closed
- * @worked: the session has answered a command
- * @reason: why it cannot be used
+ * @err:    what went wrong
+ * @reason: the same for people
  *
  * Context: process.
- * Return: true: try that path at once. false: all paths have been tried since a session has last
- * answered a command, so wait first.
+ * Return: whether to connect at once. Otherwise all paths have failed since a session has last
+ * answered a command, or the server still has I/O (-EBUSY), which it also has over other paths.
  */
-bool datblk_path_next(struct datblk_disk *disk, bool worked, const char *reason)
+bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason)
 {
 	struct datblk_path *path = datblk_path(disk);
 
 	WRITE_ONCE(path->reason, reason);
+	if (err == -EBUSY)
+		return false;
 	WRITE_ONCE(path->state, DATBLK_PATH_FAILED);
 	WRITE_ONCE(disk->path, (disk->path + 1) % disk->path_count);
-	disk->tried = worked ? 0 : disk->tried + 1;
-	if (disk->tried < disk->path_count)
+	if (++disk->tried < disk->path_count)
 		return true;
 	disk->tried = 0;
 	return false;

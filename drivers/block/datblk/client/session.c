@@ -17,7 +17,7 @@
 #define BACKOFF_MAX	5000
 
 /**
- * datblk_session_open - connect all queues of a disk, over the path that is its turn
+ * datblk_session_open - connect all queues of a disk, over the path whose turn it is
  * @disk: a disk whose session is closed
  *
  * Context: process.
@@ -106,11 +106,15 @@ static void datblk_session_resume(struct datblk_disk *disk)
  */
 bool datblk_session_ended(struct datblk_disk *disk)
 {
+	bool at_once = datblk_path_next(disk, -ECONNRESET, "the connection was lost");
+
 	if (disk->had_answer || disk->had_pong || !disk->had_command)
 		disk->since = jiffies;
-	if (disk->had_answer)
-		disk->backoff = 0;
-	return datblk_path_next(disk, disk->had_answer, "the connection was lost");
+	if (!disk->had_answer)
+		return at_once;
+	disk->backoff = 0;
+	disk->tried = 0;
+	return true;
 }
 
 /* Takes back all requests of the old connections. Returns whether to connect at once */
@@ -190,13 +194,14 @@ static int datblk_session_reopen(struct datblk_disk *disk)
 static bool datblk_session_reconnect(struct datblk_disk *disk, bool *at_once)
 {
 	const struct datblk_path *path = datblk_path(disk);
+	int err = datblk_session_reopen(disk);
 
-	if (!datblk_session_reopen(disk))
+	if (!err)
 		return true;
 	if (disk->reason != path->reason)
 		pr_warn("datblk%d: no connection to %s, device %s: %s\n", disk->id,
 			path->address, disk->options.device, disk->reason);
-	*at_once = datblk_path_next(disk, false, disk->reason);
+	*at_once = datblk_path_next(disk, err, disk->reason);
 	return false;
 }
 

@@ -42,22 +42,25 @@ struct datblk_export *datblk_export_find(const char *name)
 }
 
 /**
- * datblk_export_next - find the enabled export with the next name
+ * datblk_export_next - find the export with the next name that a client may list
  * @after: the previous name, or ""
+ * @peer:  address of the client
  *
  * Context: process, datblk_srv_lock held.
  * Return: the export, or NULL.
  */
-struct datblk_export *datblk_export_next(const char *after)
+struct datblk_export *datblk_export_next(const char *after, const struct sockaddr *peer)
 {
 	struct datblk_export *export, *next = NULL;
+	const char *name, *least = NULL;
 
 	list_for_each_entry(export, &exports, link) {
-		const char *name = config_item_name(&export->group.cg_item);
-
-		if (export->state == DATBLK_ON && strcmp(name, after) > 0 &&
-		    (!next || strcmp(name, config_item_name(&next->group.cg_item)) < 0))
-			next = export;
+		name = config_item_name(&export->group.cg_item);
+		if (strcmp(name, after) <= 0 || (next && strcmp(name, least) >= 0) ||
+		    !datblk_login_may_list(export, peer))
+			continue;
+		next = export;
+		least = name;
 	}
 	return next;
 }

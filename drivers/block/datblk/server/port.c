@@ -176,15 +176,20 @@ static void datblk_login_refuse(DAT_CR_HANDLE cr, struct datblk_attempt *attempt
 	datblk_login_reject(cr, status);
 }
 
-/* datblk_srv_lock held. Leaves out exports with a key: nothing proves that the client has it */
-static struct datblk_export *datblk_login_next(const char *after, const struct sockaddr *peer)
+/**
+ * datblk_login_may_list - decide whether a client may list an export
+ * @export: the export
+ * @peer:   address of the client
+ *
+ * An export with a key is not listed, because nothing proves that the client has the key.
+ *
+ * Context: process, datblk_srv_lock held.
+ * Return: whether the client may list it.
+ */
+bool datblk_login_may_list(const struct datblk_export *export, const struct sockaddr *peer)
 {
-	struct datblk_export *export = datblk_export_next(after);
-
-	while (export && (datblk_auth_has_key(export) ||
-			  !datblk_login_address_allowed(export->clients, peer)))
-		export = datblk_export_next(config_item_name(&export->group.cg_item));
-	return export;
+	return export->state == DATBLK_ON && !datblk_auth_has_key(export) &&
+	       datblk_login_address_allowed(export->clients, peer);
 }
 
 static void datblk_login_list(DAT_CR_HANDLE cr, const char *after, const struct sockaddr *peer)
@@ -193,7 +198,7 @@ static void datblk_login_list(DAT_CR_HANDLE cr, const char *after, const struct 
 	struct datblk_export *export;
 
 	mutex_lock(&datblk_srv_lock);
-	export = datblk_login_next(after, peer);
+	export = datblk_export_next(after, peer);
 	if (export)
 		datblk_fill_listing(&listing, config_item_name(&export->group.cg_item),
 				    &export->geo);

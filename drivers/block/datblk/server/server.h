@@ -205,7 +205,7 @@ int datblk_export_set_read_only(struct datblk_export *export, bool value);
 int datblk_export_revalidate_size(struct datblk_export *export);
 void datblk_export_check(struct datblk_export *export);
 struct datblk_export *datblk_export_find(const char *name);
-struct datblk_export *datblk_export_next(const char *after);
+struct datblk_export *datblk_export_next(const char *after, const struct sockaddr *peer);
 int datblk_export_claim(struct datblk_export *export, struct file *file);
 int datblk_export_lost_writes(struct datblk_export *export, int err);
 void datblk_export_lacks(struct datblk_export *export, u8 op);
@@ -219,6 +219,7 @@ void datblk_port_remove(struct datblk_port *port);
 void datblk_port_check(struct datblk_port *port);
 void datblk_port_close(struct work_struct *work);
 /* port.c */
+bool datblk_login_may_list(const struct datblk_export *export, const struct sockaddr *peer);
 void datblk_port_login(struct work_struct *work);
 /* auth.c */
 int datblk_auth_set_key(struct datblk_export *export, const char *hex);

@@ -95,21 +95,35 @@ static void next_path(struct kunit *test)
 	datblk_path_live(disk);
 	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_LIVE);
 	/* Its session had answers, so it may be tried again, too */
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, true, "lost"));
+	disk->had_answer = true;
+	KUNIT_EXPECT_TRUE(test, datblk_session_ended(disk));
 	path_is(test, disk, 2);
 	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_FAILED);
-	KUNIT_EXPECT_STREQ(test, disk->paths[1].reason, "lost");
+	KUNIT_EXPECT_STREQ(test, disk->paths[1].reason, "the connection was lost");
 	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_STANDBY);
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, false, "2"));
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "2"));
 	path_is(test, disk, 0);
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, false, "0"));
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "0"));
 	path_is(test, disk, 1);
-	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, false, "1"));
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
 	path_is(test, disk, 2);
 	/* After the delay, each is tried once */
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, false, "2"));
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, false, "0"));
-	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, false, "1"));
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "2"));
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "0"));
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
+}
+
+/* The server has I/O: it refuses the login over any path */
+static void busy_path(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+
+	disk->path_count = 2;
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EBUSY, "busy"));
+	path_is(test, disk, 0);
+	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_STANDBY);
+	KUNIT_EXPECT_STREQ(test, disk->paths[0].reason, "busy");
+	KUNIT_EXPECT_EQ(test, disk->tried, 0);
 }
 
 /* Sessions that break without an answer, over each path, delay the next one */
@@ -309,6 +323,7 @@ static struct kunit_case client_cases[] = {
 	KUNIT_CASE(ended),
 	KUNIT_CASE(lost),
 	KUNIT_CASE(next_path),
+	KUNIT_CASE(busy_path),
 	KUNIT_CASE(broken_sessions),
 	KUNIT_CASE(parse_paths),
 	KUNIT_CASE(number_of_paths),
