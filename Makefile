@@ -42,7 +42,8 @@ install: modules install_tools
 uninstall: uninstall_tools | $(KDIR)/Makefile
 	rm -f $(MODULES_TO)/drivers/infiniband/ulp/kdapl/kdapl.ko* \
 		$(MODULES_TO)/drivers/block/datblk/datblk_*.ko* \
-		$(MODULES_TO)/tests/consumers/loopback/kdapl_loop.ko*
+		$(MODULES_TO)/tests/consumers/loopback/kdapl_loop.ko* \
+		$(MODULES_TO)/tests/consumers/perf/kdapl_perf.ko*
 	-[ ! -d $(MODULES_TO) ] || find $(MODULES_TO) -depth -type d -empty -delete
 	$(DEPMOD)
 
@@ -122,7 +123,7 @@ mutate:
 help:
 	@echo "make               kdapl.ko (KDIR=headers of the kernel)"
 	@echo "make modules_tests kdapl.ko, the test modules and the examples"
-	@echo "make install       install kdapl.ko and kdapl-loop, as root (DESTDIR, INSTALL_MOD_PATH,"
+	@echo "make install       install kdapl.ko and the tools, as root (DESTDIR, INSTALL_MOD_PATH,"
 	@echo "                   prefix); make uninstall removes them"
 	@echo "make clean         remove the output of make; distclean also removes build/"
 	@echo "make demo          boot a Debian kernel in a VM, transfer data over rxe, print a table"
