@@ -52,7 +52,7 @@
 #define EVENT		6	/* its event is queued */
 
 byte state[SLOTS];
-byte position[SLOTS];		/* kdapl_slot.run_end */
+byte position[SLOTS];		/* kdapl_slot.ev.run_end */
 bool signalled[SLOTS];
 bool quiet[SLOTS];		/* suppressed: no event on success */
 byte nfree = SLOTS;

@@ -24,7 +24,7 @@
 
 struct iommu_domain;
 
-/* Both WQ_MEM_RECLAIM and unbound; see kdapl_common_init() */
+/* All are WQ_MEM_RECLAIM and unbound; see kdapl_common_init() */
 extern struct workqueue_struct *kdapl_wq;	/* may block: connections, regions, devices */
 extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, polled CQs */
 extern struct workqueue_struct *kdapl_upcall_wq;	/* upcalls that may sleep */

@@ -3,9 +3,9 @@
  * The common part of dat_rmr_bind, dat_lmr_fmr and dat_lmr_invalidate: how a request that
  * registers or invalidates memory is posted on the queue of an EP.
  *
- * Called by rmr_bind.c and lmr_invalidate.c, in any context except hard interrupt. Nothing here
- * sleeps or allocates. The MRs exist already, and so do both work requests, the Consumer's and the
- * one that may precede it. The send queue has two entries for them.
+ * Called by rmr_bind.c, lmr_fmr.c and lmr_invalidate.c, in any context except hard interrupt.
+ * Nothing here sleeps or allocates. The MRs exist already, and so do both work requests, the
+ * Consumer's and the one that may precede it. The send queue has two entries for them.
  *
  * Such a request is signalled even if its completion is suppressed, because otherwise
  * its MR would stay busy forever; the event of a success is then dropped.

@@ -34,7 +34,7 @@ struct kdapl_srq;
  * @deferred: slots, linked by ev.next, whose requests the device has not accepted;
  *        their done callback is called after the QP was drained; under @lock
  *
- * kdapl_slot.run_end of a request is @run_tail before it was posted. Its completion
+ * kdapl_slot.ev.run_end of a request is @run_tail before it was posted. Its completion
  * releases the requests of the run up to this position, see post/unsignalled.c.
  */
 struct kdapl_sq {
@@ -56,7 +56,7 @@ struct kdapl_sq {
  * @busy:    outstanding; like @refused and @posted, under sq.lock
  * @refused: the device refused it
  * @posted:  the last attempt posted it, because it was not busy
- * @run_end: as kdapl_slot.run_end
+ * @run_end: as kdapl_slot.ev.run_end
  */
 struct kdapl_marker {
 	struct ib_cqe cqe;

@@ -16,7 +16,7 @@ void kdapl_cq_leave(struct kdapl_ep *ep);
 void kdapl_cq_free(struct kdapl_cq *kcq);
 void kdapl_cq_put(struct kdapl_ep *ep);
 
-/* A kernel whose ib_free_cq() needs no help, see kdapl_compat.h */
+/* For a kernel whose ib_free_cq() waits until the softirq has armed the CQ */
 #ifndef kdapl_stop_cq
 #define kdapl_stop_cq(cq)		((void)(cq))
 #define kdapl_free_stopped_cq(cq)	ib_free_cq(cq)
