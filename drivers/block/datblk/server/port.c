@@ -1,258 +1,225 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The logins of a port: a work item checks each connection request, and accepts or refuses it.
- * Process context.
+ * A port of the server: listens for connection requests, and stops. Process context. A work item
+ * closes a port when its last connection has ended, so that nobody has to wait for that. A port
+ * whose RDMA device has failed or was removed is closed. Then it tries every second to open its IA
+ * by name, until it listens again. The name may by then refer to another device.
  */
+#include <linux/module.h>
 #include <linux/sched/mm.h>
-#include <linux/slab.h>
-#include <linux/string.h>
 #include "server.h"
 
-#define ADDRESS_MAX	64
+#define BACKLOG		64
+#define RETRY		HZ
 
-/* Limits that the server grants, whatever the client asks for */
-static void datblk_login_grant(struct datblk_limits *limits)
+static void datblk_port_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
-	u32 io_max = round_down(datblk_io_kib * 1024, DATBLK_IO_UNIT);
+	struct datblk_port *port = instance;
 
-	limits->depth = min(limits->depth, clamp(datblk_depth, 1U, (u32)DATBLK_DEPTH_MAX));
-	limits->io_max = min(limits->io_max, clamp_t(u32, io_max, DATBLK_IO_UNIT, DATBLK_IO_MAX));
+	queue_work(datblk_login_wq, &port->login);
 }
 
-/* Is the address one of the words of the list? */
-static bool datblk_login_address_allowed(const char *list, const struct sockaddr *address)
+static void datblk_port_async_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
-	char text[ADDRESS_MAX];
-	size_t length;
-	const char *at;
+	struct datblk_port *port = instance;
 
-	if (!*skip_spaces(list))
-		return true;
-	length = snprintf(text, sizeof(text), "%pISc", address);
-	for (at = strstr(list, text); at; at = strstr(at + 1, text))
-		if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ' '))
-			return true;
-	return false;
+	if (event->event_number != DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+		return;
+	WRITE_ONCE(port->lost, true);
+	mod_delayed_work(system_long_wq, &port->follow_device, 0);
 }
 
-/* Machines that have the same number for a host take the device from each other again and again */
-static void datblk_login_replace(struct datblk_connection *conn, const struct datblk_login *req,
-				 const struct sockaddr *peer)
+/* Both locks guard the state, so that either is enough to read it */
+static void datblk_port_set_state(struct datblk_port *port, enum datblk_srv_state state)
 {
-	const struct sockaddr *was = (const struct sockaddr *)&conn->peer;
-
-	if (conn->req.boot != req->boot && !datblk_same_host(was, peer) &&
-	    !test_bit(DATBLK_CONN_DEAD, &conn->flags))
-		pr_warn_ratelimited("%s: %pISc ends the connection of %pISc, because both have the host number %#llx: if they are two machines, set the parameter host of datblk_client\n",
-				    req->name, peer, was, req->host);
-	datblk_conn_end(conn);
+	mutex_lock(&datblk_srv_lock);
+	WRITE_ONCE(port->state, state);
+	mutex_unlock(&datblk_srv_lock);
 }
 
-/*
- * The fence. Ends the connections that a login replaces. The login is refused while they, or any
- * other connection of the host that is ending, may still have I/O; the client retries. A login that
- * is older than a connection of the same disk is also refused; its client has given up on it.
- */
-static bool datblk_login_earlier_connections(struct datblk_export *export,
-					     const struct datblk_login *req,
-					     const struct sockaddr *peer)
+/* port->config held. Prints an error only if the administrator waits for it */
+static int datblk_port_start(struct datblk_port *port, bool print)
+{
+	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_port_upcall, .instance_data = port };
+	DAT_UPCALL_OBJECT async = {
+		.upcall_func = datblk_port_async_upcall,
+		.instance_data = port,
+	};
+	DAT_RETURN ret;
+
+	port->async = DAT_HANDLE_NULL;
+	WRITE_ONCE(port->lost, false);
+	ret = dat_ia_open(port->ia_name, 8, &port->async, &port->ia);
+	if (ret) {
+		if (print)
+			pr_err("cannot open %s: %s\n", port->ia_name,
+			       kdat_strerror(ret));
+		return -ENODEV;
+	}
+	ret = dat_evd_kcreate(port->ia, BACKLOG, DAT_UPCALL_NOTIFY, &object, DAT_EVD_CR_FLAG,
+			      &port->evd) ?:
+	      dat_psp_create(port->ia, port->qual, port->evd, DAT_PSP_CONSUMER_FLAG, &port->psp) ?:
+	      dat_evd_modify_upcall(port->async, DAT_UPCALL_SINGLE_INSTANCE, &async,
+				    DAT_UPCALL_INVOC_ANY);
+	if (ret) {
+		if (print)
+			pr_err("cannot listen on %s, %u: %s\n", port->ia_name,
+			       port->qual, kdat_strerror(ret));
+		dat_ia_close(port->ia, DAT_CLOSE_ABRUPT_FLAG);
+		return DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE ? -EADDRINUSE : -EIO;
+	}
+	datblk_port_set_state(port, DATBLK_ON);
+	return 0;
+}
+
+/* Stops listening, and begins to end all connections. port->config held, state ON */
+static void datblk_port_unlisten(struct datblk_port *port)
 {
 	struct datblk_connection *conn;
-	bool found = false;
 
-	list_for_each_entry(conn, &export->connections, of_export) {
-		if (conn->req.host != req->host)
-			continue;
-		if (datblk_login_late(req, &conn->req))
-			found = true;
-		else if (datblk_login_replaces(req, &conn->req))
-			datblk_login_replace(conn, req, peer);
-		if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
-			found = true;
-	}
-	return found;
-}
-
-/*
- * No host may take all connections of a device or a port, because nothing proves who it is.
- * datblk_srv_lock held. Returns NULL, or why there is no room
- */
-static const char *datblk_login_crowded(const struct datblk_port *port,
-					const struct datblk_export *export,
-					const struct sockaddr *host)
-{
-	if (port->count >= datblk_connections)
-		return "too many connections of the port (parameter connections)";
-	if (export->count >= datblk_device_connections)
-		return "too many connections to the device (parameter device_connections)";
-	if (datblk_export_hosts(host) >= datblk_host_connections)
-		return "too many connections of the host (parameter host_connections)";
-	return NULL;
-}
-
-/*
- * datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not. A login
- * without the right key learns nothing about the device, and affects nobody.
- */
-static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_attempt *attempt,
-				       struct datblk_connection *conn)
-{
-	const struct sockaddr *peer = attempt->param.remote_ia_address_ptr;
-	struct datblk_login *req = &attempt->req;
-	struct datblk_export *export;
-	unsigned int status = datblk_auth_begin(attempt);
-
-	if (status != DATBLK_ADMIT)
-		return status;
-	export = datblk_export_find(req->name);
-	if (!export)
-		return DATBLK_REFUSE_DEVICE;
-	if (!datblk_login_address_allowed(export->clients, peer))
-		return DATBLK_REFUSE_CLIENT;
-	status = datblk_auth_check(export, attempt);
-	if (status != DATBLK_ADMIT)
-		return status;
-	datblk_export_lost_writes(export, 0);
-	if (datblk_login_earlier_connections(export, req, peer))
-		return DATBLK_REFUSE_BUSY;
-	attempt->why = datblk_login_crowded(port, export, peer);
-	if (attempt->why)
-		return DATBLK_REFUSE_RESOURCES;
-	datblk_login_grant(&req->limits);
-	datblk_conn_admit(conn, port, export, req, peer);
-	datblk_fill_welcome(&attempt->welcome, &req->limits, &conn->geo);
-	datblk_auth_prove(export, attempt);
-	return DATBLK_ADMIT;
-}
-
-static void datblk_login_reject(DAT_CR_HANDLE cr, unsigned int status)
-{
-	struct datblk_refusal refusal = {
-		.magic = cpu_to_le32(DATBLK_MAGIC),
-		.version = cpu_to_le16(DATBLK_VERSION),
-		.status = cpu_to_le16(status),
-	};
-
-	dat_cr_reject(cr, sizeof(refusal), &refusal);
-}
-
-/* A connection may end at any time since its admission; then the accept comes to nothing */
-static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn,
-				struct datblk_welcome *welcome)
-{
-	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(*welcome), welcome)) {
-		pr_warn_ratelimited("%s: no resources for %pISc\n", conn->req.name,
-				    &conn->peer);
+	dat_psp_free(port->psp);
+	dat_evd_modify_upcall(port->async, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_NEW);
+	dat_evd_modify_upcall(port->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_NEW);
+	cancel_work_sync(&port->login);
+	mutex_lock(&datblk_srv_lock);
+	WRITE_ONCE(port->state, DATBLK_CLOSING);
+	list_for_each_entry(conn, &port->connections, of_port)
 		datblk_conn_end(conn);
-		datblk_login_reject(cr, DATBLK_REFUSE_RESOURCES);
-	} else if (datblk_first_command) {
-		queue_delayed_work(datblk_login_wq, &conn->first_command,
-				   min(datblk_first_command, 3600U) * HZ);
-	}
-	complete(&conn->login_done);
-}
-
-/* Logins while an earlier connection ends are usual when a client connects again */
-static void datblk_login_log_refusal(const struct datblk_attempt *attempt, unsigned int status)
-{
-	if (status != DATBLK_REFUSE_BUSY)
-		pr_warn_ratelimited("%pISc: login to \"%s\" refused: %s\n",
-				    attempt->param.remote_ia_address_ptr, attempt->req.name,
-				    attempt->why ?: datblk_refusal_text(status));
-}
-
-static void datblk_login_refuse(DAT_CR_HANDLE cr, struct datblk_attempt *attempt,
-				unsigned int status)
-{
-	if (status == DATBLK_CHALLENGED) {
-		dat_cr_reject(cr, sizeof(attempt->transcript.challenge),
-			      &attempt->transcript.challenge);
-		return;
-	}
-	/* A name that was not checked is not printed */
-	if (status == DATBLK_REFUSE_LOGIN)
-		attempt->req.name[0] = 0;
-	datblk_login_log_refusal(attempt, status);
-	datblk_login_reject(cr, status);
+	datblk_port_check(port);
+	mutex_unlock(&datblk_srv_lock);
 }
 
 /**
- * datblk_login_may_list - decide whether a client may list an export
- * @export: the export
- * @peer:   address of the client
- *
- * An export with a key is not listed, because nothing proves that the client has the key.
+ * datblk_port_check - close a port if it is to be closed and its last connection has ended
+ * @port: the port
  *
  * Context: process, datblk_srv_lock held.
- * Return: whether the client may list it.
  */
-bool datblk_login_may_list(const struct datblk_export *export, const struct sockaddr *peer)
+void datblk_port_check(struct datblk_port *port)
 {
-	return export->state == DATBLK_ON && !datblk_auth_has_key(export) &&
-	       datblk_login_address_allowed(export->clients, peer);
-}
-
-static void datblk_login_list(DAT_CR_HANDLE cr, const char *after, const struct sockaddr *peer)
-{
-	struct datblk_listing listing;
-	struct datblk_export *export;
-
-	mutex_lock(&datblk_srv_lock);
-	export = datblk_export_next(after, peer);
-	if (export)
-		datblk_fill_listing(&listing, config_item_name(&export->group.cg_item),
-				    &export->geo);
-	mutex_unlock(&datblk_srv_lock);
-	if (export)
-		dat_cr_reject(cr, sizeof(listing), &listing);
-	else
-		datblk_login_reject(cr, DATBLK_REFUSE_DEVICE);
-}
-
-static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
-{
-	struct datblk_attempt attempt = {};
-	struct datblk_connection *conn;
-	unsigned int status = DATBLK_REFUSE_RESOURCES;
-	char after[DATBLK_NAME_MAX];
-
-	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &attempt.param))
-		return;
-	if (datblk_check_query(attempt.param.private_data, attempt.param.private_data_size,
-			       after)) {
-		datblk_login_list(cr, after, attempt.param.remote_ia_address_ptr);
-		return;
-	}
-	/* One at a time: only a login that is admitted keeps it, and gets more */
-	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
-	if (conn) {
-		mutex_lock(&datblk_srv_lock);
-		status = datblk_login_admit(port, &attempt, conn);
-		mutex_unlock(&datblk_srv_lock);
-	}
-	if (status == DATBLK_ADMIT) {
-		datblk_login_accept(cr, conn, &attempt.welcome);
-		return;
-	}
-	kfree(conn);
-	datblk_login_refuse(cr, &attempt, status);
+	if (port->state == DATBLK_CLOSING && !port->count)
+		queue_work(datblk_state_wq, &port->close);
 }
 
 /**
- * datblk_port_login - answer the connection requests of a port
+ * datblk_port_close - close a port whose connections have ended
  * @work: in the port
- *
- * The client may be in the same machine, and write pages out.
  *
  * Context: process.
  */
-void datblk_port_login(struct work_struct *work)
+void datblk_port_close(struct work_struct *work)
 {
-	struct datblk_port *port = container_of(work, struct datblk_port, login);
+	struct datblk_port *port = container_of(work, struct datblk_port, close);
 	unsigned int noio = memalloc_noio_save();
-	DAT_EVENT event;
+	bool removed;
 
-	while (dat_evd_dequeue(port->evd, &event) == DAT_SUCCESS)
-		datblk_login_answer(port, event.event_data.cr_arrival_event_data.cr_handle);
+	dat_ia_close(port->ia, DAT_CLOSE_ABRUPT_FLAG);
 	memalloc_noio_restore(noio);
+	mutex_lock(&port->config);
+	datblk_port_set_state(port, DATBLK_OFF);
+	removed = port->removed;
+	if (port->wanted)
+		mod_delayed_work(system_long_wq, &port->follow_device, 0);
+	mutex_unlock(&port->config);
+	wake_up_all(&datblk_srv_settled);
+	if (!removed)
+		return;
+	config_item_put(&port->group.cg_item);
+	/* The exit of the module waits for this work item */
+	module_put(THIS_MODULE);
+}
+
+/**
+ * datblk_port_follow_device - close a port whose device has gone, or try to listen again
+ * @work: in the port
+ *
+ * Context: process.
+ */
+void datblk_port_follow_device(struct work_struct *work)
+{
+	struct datblk_port *port = container_of(to_delayed_work(work), struct datblk_port,
+						follow_device);
+	unsigned int noio = memalloc_noio_save();
+
+	mutex_lock(&port->config);
+	if (port->state == DATBLK_ON && READ_ONCE(port->lost)) {
+		pr_warn("port %s: the RDMA device of %s has failed or was removed; waiting for it\n",
+			config_item_name(&port->group.cg_item), port->ia_name);
+		datblk_port_unlisten(port);
+	} else if (port->state == DATBLK_OFF && port->wanted) {
+		if (datblk_port_start(port, false))
+			mod_delayed_work(system_long_wq, &port->follow_device, RETRY);
+		else
+			pr_info("port %s: listening on %s again\n",
+				config_item_name(&port->group.cg_item), port->ia_name);
+	}
+	mutex_unlock(&port->config);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * datblk_port_enable - listen
+ * @port: the port; nothing happens if it listens, or waits for its device
+ *
+ * Context: process.
+ * Return: 0, -EBUSY while the port is being closed, or another error code.
+ */
+int datblk_port_enable(struct datblk_port *port)
+{
+	int err = 0;
+
+	mutex_lock(&port->config);
+	if (!port->wanted)
+		err = port->state == DATBLK_OFF ? datblk_port_start(port, true) : -EBUSY;
+	if (!err)
+		port->wanted = true;
+	mutex_unlock(&port->config);
+	return err;
+}
+
+/**
+ * datblk_port_disable - stop listening, end all connections of a port, and wait for that
+ * @port: the port; nothing happens if it is off
+ *
+ * Context: process.
+ * Return: as datblk_srv_wait().
+ */
+int datblk_port_disable(struct datblk_port *port)
+{
+	mutex_lock(&port->config);
+	port->wanted = false;
+	if (port->state == DATBLK_ON)
+		datblk_port_unlisten(port);
+	mutex_unlock(&port->config);
+	return datblk_srv_wait(&port->state);
+}
+
+/**
+ * datblk_port_remove - a port is removed from configfs
+ * @port: the port. The caller has a reference, too
+ *
+ * Context: process. Does not wait for the connections: others wait for configfs meanwhile.
+ */
+void datblk_port_remove(struct datblk_port *port)
+{
+	bool off;
+
+	mutex_lock(&port->config);
+	port->wanted = false;
+	off = port->state == DATBLK_OFF;
+	if (!off) {
+		port->removed = true;
+		config_item_get(&port->group.cg_item);
+		__module_get(THIS_MODULE);
+	}
+	if (port->state == DATBLK_ON)
+		datblk_port_unlisten(port);
+	mutex_unlock(&port->config);
+	/* Nobody queues it any more */
+	cancel_delayed_work_sync(&port->follow_device);
+	/* It may still use the port after it has set the state */
+	if (off)
+		flush_work(&port->close);
 }

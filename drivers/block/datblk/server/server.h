@@ -3,8 +3,8 @@
  * The server of datblk: its objects and the calls between its files.
  *
  *	configfs.c	ports and devices, as the administrator sees them
- *	listen.c	a port: listens, and stops
- *	port.c		checks logins
+ *	port.c		a port: listens, and stops
+ *	login.c		checks logins
  *	auth.c		keys of exports, and proofs of logins
  *	connection.c	a connection: objects of DAT, events, end
  *	export.c	a device: opened, closed, found by logins
@@ -211,14 +211,14 @@ int datblk_export_lost_writes(struct datblk_export *export, int err);
 void datblk_export_lacks(struct datblk_export *export, u8 op);
 bool datblk_same_host(const struct sockaddr *a, const struct sockaddr *b);
 unsigned int datblk_export_hosts(const struct sockaddr *host);
-/* listen.c */
+/* port.c */
 void datblk_port_follow_device(struct work_struct *work);
 int datblk_port_enable(struct datblk_port *port);
 int datblk_port_disable(struct datblk_port *port);
 void datblk_port_remove(struct datblk_port *port);
 void datblk_port_check(struct datblk_port *port);
 void datblk_port_close(struct work_struct *work);
-/* port.c */
+/* login.c */
 bool datblk_login_may_list(const struct datblk_export *export, const struct sockaddr *peer);
 void datblk_port_login(struct work_struct *work);
 /* auth.c */
