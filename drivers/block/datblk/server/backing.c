@@ -216,14 +216,11 @@ void datblk_backing_close(struct datblk_export *export)
 	datblk_close_file(file);
 }
 
-/**
- * datblk_cmd_done - the I/O of a command has ended
- * @cmd: the command, which belongs to the upcalls of its connection from now on
- * @err: 0 or a negative error code
- *
- * Context: any, also hard interrupt.
+/*
+ * The I/O of a command has ended. @cmd belongs to the upcalls of its connection from now on. Any
+ * context, also hard interrupt.
  */
-void datblk_cmd_done(struct datblk_srv_command *cmd, int err)
+static void datblk_backing_done(struct datblk_srv_command *cmd, int err)
 {
 	struct datblk_connection *conn = cmd->conn;
 	const struct datblk_login *req = &conn->req;
@@ -252,7 +249,7 @@ static void datblk_bio_done(struct bio *bio)
 	if (wait || cmd->written)
 		queue_work(cmd->conn->export->io_wq, &cmd->work);
 	else
-		datblk_cmd_done(cmd, err);
+		datblk_backing_done(cmd, err);
 }
 
 /* The data of a command as pages. Returns their number */
@@ -298,7 +295,7 @@ static void datblk_backing_submit_read_write(struct datblk_srv_command *cmd, blk
  * datblk_backing_submit - start the I/O of a command
  * @cmd: a command that has been checked; its data are in memory
  *
- * Calls datblk_cmd_done() when it has ended.
+ * Calls datblk_backing_done() when it has ended.
  *
  * Context: process.
  */
@@ -410,7 +407,7 @@ static void datblk_backing_execute(struct datblk_srv_command *cmd)
 		err = datblk_backing_flush(export, 0, LLONG_MAX);
 	else if (!err && cmd->c.flags & DATBLK_FUA)
 		err = datblk_backing_flush(export, pos, pos + cmd->c.length - 1);
-	datblk_cmd_done(cmd, err);
+	datblk_backing_done(cmd, err);
 }
 
 /**

@@ -253,7 +253,6 @@ void datblk_backing_close(struct datblk_export *export);
 u64 datblk_backing_capacity(const struct datblk_export *export, const struct file *file);
 void datblk_backing_submit(struct datblk_srv_command *cmd);
 void datblk_backing_work(struct work_struct *work);
-void datblk_cmd_done(struct datblk_srv_command *cmd, int err);
 
 /* Kinds of DTOs, in the upper half of a cookie; the lower half is an index */
 enum { DATBLK_RECEIVE, DATBLK_SEND, DATBLK_FETCH, DATBLK_PUT };
