@@ -6,9 +6,6 @@
 #include "client.h"
 #include "protocol/trace.h"
 
-/* Half the time until a request is issued again that the server could not execute; it doubles */
-#define RETRY_MS	50
-
 #ifndef datblk_map_sg
 #define datblk_map_sg(rq, sgl)	blk_rq_map_sg(rq, sgl)
 #endif
@@ -331,7 +328,7 @@ static void datblk_complete_rq(struct request *rq)
 	}
 	blk_mq_requeue_request(rq, false);
 	if (!pdu->lost)
-		blk_mq_delay_kick_requeue_list(rq->q, RETRY_MS << pdu->retries);
+		blk_mq_delay_kick_requeue_list(rq->q, DATBLK_RETRY_MS << pdu->retries);
 }
 
 /**

@@ -33,6 +33,15 @@
 /* A request, or a batch of repeated writes, is issued again this many times, and then fails */
 #define DATBLK_RETRIES	5
 
+/*
+ * Time until a batch is sent again that the server could not execute just now; half the time for
+ * a request, for which it doubles each time
+ */
+#define DATBLK_RETRY_MS	50
+
+/* How long a connection request may take */
+#define DATBLK_CONNECT_US	(5 * USEC_PER_SEC)
+
 /* Paths of a disk */
 #define DATBLK_PATHS_MAX	8
 
@@ -245,15 +254,14 @@ static inline bool datblk_status_transient(u8 status)
 	return status == DATBLK_STS_NOMEM || status == DATBLK_STS_AGAIN;
 }
 
-/* control.c */
 void datblk_disk_gone(struct datblk_disk *disk);
-/* disk.c */
+
 int datblk_disk_connect(struct datblk_disk *disk);
 void datblk_disk_abort(struct datblk_disk *disk);
 void datblk_disk_remove(struct datblk_disk *disk);
 bool datblk_disk_removal_expired(const struct datblk_disk *disk);
 void datblk_disk_free(struct datblk_disk *disk);
-/* session.c */
+
 int datblk_session_open(struct datblk_disk *disk);
 void datblk_session_close(struct datblk_disk *disk);
 void datblk_session_end(struct datblk_disk *disk);
@@ -261,14 +269,14 @@ void datblk_session_lost(struct datblk_disk *disk);
 bool datblk_session_ended(struct datblk_disk *disk);
 void datblk_session_live(struct datblk_disk *disk);
 void datblk_session_recover(struct work_struct *work);
-/* paths.c */
+
 int datblk_path_add(struct datblk_disk *disk, char *text);
 int datblk_paths_complete(struct datblk_disk *disk);
 bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason);
 int datblk_paths_limit_io(struct datblk_disk *disk);
 void datblk_path_live(struct datblk_disk *disk);
 ssize_t datblk_paths_show(struct datblk_disk *disk, char *page);
-/* queue.c */
+
 int datblk_queue_open(struct datblk_queue *queue);
 void datblk_queue_free(struct datblk_queue *queue);
 unsigned int datblk_queue_vector(const struct datblk_queue *queue, unsigned int cpus);
@@ -277,9 +285,9 @@ void datblk_queue_heartbeat(struct datblk_queue *queue);
 void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last);
 void datblk_queue_add_own(struct datblk_queue *queue, struct datblk_pdu *pdu);
 void datblk_queue_commit(struct datblk_queue *queue);
-/* login.c */
+
 int datblk_login(struct datblk_queue *queue);
-/* blk_ops.c */
+
 extern const struct blk_mq_ops datblk_mq_ops;
 blk_status_t datblk_blk_status(u8 status);
 blk_status_t datblk_request_exposed(struct datblk_disk *disk, DAT_RETURN ret);
@@ -288,14 +296,14 @@ void datblk_request_lost(const struct datblk_disk *disk, struct datblk_pdu *pdu)
 bool datblk_request_cancel(struct request *rq, void *data);
 enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_answer *ans,
 				       const void *message);
-/* debugfs.c */
+
 void datblk_debugfs_add(struct datblk_disk *disk);
 void datblk_debugfs_remove(struct datblk_disk *disk);
 void datblk_debugfs_init(void);
 void datblk_debugfs_exit(void);
-/* discover.c */
+
 int datblk_discover(char *line, char *text, size_t room);
-/* resubmit.c */
+
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib);
 void datblk_kept_add(struct datblk_kept *kept, unsigned int queue, const struct datblk_command *c,
 		     struct request *rq);

@@ -12,8 +12,6 @@
 #include <net/net_namespace.h>
 #include "client.h"
 
-#define CONNECT_US	(5 * USEC_PER_SEC)
-
 /*
  * A list that is being read; only its thread uses it. The upcall of the EVD writes the members
  * after @outcome while the thread waits for it.
@@ -86,7 +84,7 @@ static int datblk_discover_ask(struct datblk_discovery *list)
 		return err;
 	datblk_fill_query(&query, list->name);
 	init_completion(&list->outcome);
-	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&list->to, list->qual, CONNECT_US,
+	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&list->to, list->qual, DATBLK_CONNECT_US,
 			   sizeof(query), &query, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG))
 		err = -ECONNREFUSED;
 	else

@@ -8,8 +8,6 @@
 #include <linux/string.h>
 #include "client.h"
 
-#define CONNECT_US	(5 * USEC_PER_SEC)
-
 static void datblk_login_describe(const struct datblk_queue *queue, struct datblk_login *req)
 {
 	const struct datblk_disk *disk = queue->disk;
@@ -71,7 +69,7 @@ static int datblk_login_connect(struct datblk_queue *queue, DAT_EP_HANDLE ep, si
 	queue->established = false;
 	init_completion(&queue->outcome);
 	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&datblk_path(disk)->to, disk->options.qual,
-			   CONNECT_US, size, data, DAT_QOS_BEST_EFFORT,
+			   DATBLK_CONNECT_US, size, data, DAT_QOS_BEST_EFFORT,
 			   DAT_CONNECT_DEFAULT_FLAG)) {
 		disk->reason = "the RDMA device refuses";
 		return -ECONNREFUSED;

@@ -12,8 +12,6 @@
 #include <linux/vmalloc.h>
 #include "client.h"
 
-/* Time until a batch is sent again that the server could not execute just now */
-#define RETRY_MS	50
 /* A position in the ring that no write has */
 #define NOWHERE		U64_MAX
 
@@ -429,7 +427,7 @@ int datblk_resubmit_all(struct datblk_disk *disk, struct datblk_kept_cursor *cur
 
 		err = batch(disk, cursor);
 		if (err == -EAGAIN && retries++ < DATBLK_RETRIES) {
-			msleep(RETRY_MS);
+			msleep(DATBLK_RETRY_MS);
 			*cursor = begin;
 			continue;
 		}

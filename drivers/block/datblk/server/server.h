@@ -192,9 +192,8 @@ struct datblk_connection {
 	struct work_struct leave_export;	/* ios is 0: ends its use of the export */
 };
 
-/* configfs.c */
 int datblk_srv_wait(const enum datblk_srv_state *state);
-/* export.c */
+
 struct datblk_export *datblk_export_create(void);
 void datblk_export_list(struct datblk_export *export);
 void datblk_export_free(struct datblk_export *export);
@@ -211,17 +210,17 @@ int datblk_export_lost_writes(struct datblk_export *export, int err);
 void datblk_export_lacks(struct datblk_export *export, u8 op);
 bool datblk_same_host(const struct sockaddr *a, const struct sockaddr *b);
 unsigned int datblk_export_hosts(const struct sockaddr *host);
-/* port.c */
+
 void datblk_port_follow_device(struct work_struct *work);
 int datblk_port_enable(struct datblk_port *port);
 int datblk_port_disable(struct datblk_port *port);
 void datblk_port_remove(struct datblk_port *port);
 void datblk_port_check(struct datblk_port *port);
 void datblk_port_close(struct work_struct *work);
-/* login.c */
+
 bool datblk_login_may_list(const struct datblk_export *export, const struct sockaddr *peer);
 void datblk_port_login(struct work_struct *work);
-/* auth.c */
+
 int datblk_auth_set_key(struct datblk_export *export, const char *hex);
 int datblk_auth_set_host_key(struct datblk_export *export, u64 host, const char *hex);
 ssize_t datblk_auth_show_hosts(struct datblk_export *export, char *page);
@@ -230,7 +229,7 @@ void datblk_auth_free(struct datblk_export *export);
 unsigned int datblk_auth_begin(struct datblk_attempt *attempt);
 unsigned int datblk_auth_check(struct datblk_export *export, struct datblk_attempt *attempt);
 void datblk_auth_prove(struct datblk_export *export, struct datblk_attempt *attempt);
-/* connection.c */
+
 void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 		       struct datblk_export *export, const struct datblk_login *req,
 		       const struct sockaddr *peer);
@@ -241,13 +240,13 @@ void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw
 void datblk_conn_kick(struct datblk_connection *conn);
 int datblk_conn_receive(struct datblk_connection *conn, unsigned int index);
 bool datblk_conn_data(struct datblk_connection *conn, unsigned int tag);
-/* command.c */
+
 void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 size);
 void datblk_cmd_fetched(struct datblk_srv_command *cmd);
 void datblk_cmd_sent(struct datblk_connection *conn, unsigned int index);
 void datblk_cmd_finished(struct datblk_connection *conn);
 void datblk_cmd_answer(struct datblk_connection *conn);
-/* backing.c */
+
 int datblk_backing_open(struct datblk_export *export);
 void datblk_backing_close(struct datblk_export *export);
 u64 datblk_backing_capacity(const struct datblk_export *export, const struct file *file);
