@@ -163,7 +163,5 @@ help:
 	@echo "make patchset      a series of patches against a kernel source, in build/patchset"
 	@echo "make setup         only install packages and fetch kernels for the tests"
 
-.PHONY: all modules modules_tests install uninstall install_tools uninstall_tools
-.PHONY: deb check-packages patchset clean distclean docs setup help
-.PHONY: $(CHECKS) demo bench perf status contract check-litmus soak
-.PHONY: mutate
+.PHONY: all modules modules_tests install uninstall install_tools uninstall_tools clean distclean \
+	setup $(CHECKS) demo bench perf soak status deb patchset docs check-litmus contract mutate help

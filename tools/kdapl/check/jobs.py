@@ -20,16 +20,15 @@ SOURCES = {
     "kdapl": ("drivers/infiniband/ulp/kdapl", "-drivers/infiniband/ulp/kdapl/tests", "include",
               "Kbuild"),
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
-    "datblk": ("drivers/block/datblk", "tools/datblk", *(f"{TESTS}/datblk{name}.sh" for name in (
-        "", "_auth", "_fault", "_hostile", "_paths", "_power", "_server", "_slow", "_swap", "ctl"))),
+    "datblk": ("drivers/block/datblk", "tools/datblk"),
     "guest": (f"{CHECK}/run-guest", f"{CHECK}/build-modules", f"{CHECK}/env.sh",
               f"{LAB}/compilers.sh", f"{LAB}/run-in-root", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
               f"{LAB}/requirements.txt",
               f"{TESTS}/lib.sh", "tests/lib", "tests/rxe/qp1_wake.c", "Makefile"),
     "loop": ("tests/consumers/loopback", "tests/lib", "tools/kdapl/loop"),
-    "selftests": (TESTS, "tests/consumers/actor", "tests/consumers/traffic", "tests/consumers/stress", "tests/examples",
-                  "tests/lib", "tests/consumers/perf", "tools/kdapl/trace",
-                  "tools/kdapl/loop"),
+    "selftests": (TESTS, "tests/consumers/actor", "tests/consumers/perf",
+                  "tests/consumers/stress", "tests/consumers/traffic", "tests/examples",
+                  "tests/lib", "tools/kdapl/trace", "tools/kdapl/loop"),
     "stress": ("tests/consumers/stress", "tests/lib", f"{TESTS}/run.sh", f"{TESTS}/ledger.sh",
                f"{TESTS}/fuzz.sh"),
     "interop": ("tests/consumers/interop", "tests/consumers/loopback"),
@@ -43,8 +42,7 @@ SOURCES = {
     "mutate": ("tools/kdapl/mutate", "tests/mutations", f"{CHECK}/suites.py"),
     "coverage": (f"{CHECK}/report-coverage", f"{CHECK}/fastpath.py"),
     "soak": (f"{CHECK}/trends.py",),
-    "packages": ("tools/debian", "tools/kdapl/package",
-                 "drivers/block/datblk"),
+    "packages": ("tools/debian", "tools/kdapl/package", "drivers/block/datblk"),
     "tree": (".",),
 }
 
@@ -151,7 +149,7 @@ def check(kunit_kernel="own-6.12", kernel="stock-6.12"):
     return [build(kunit_kernel), build(kernel), *sources(), kunit(kunit_kernel),
             selftests(kernel, "short", "what needs a whole system: load, removal, namespaces, a "
                       "ledger, disks", "--short"),
-            guest(kernel, "loop-short", "what a wire can show: 143 cases over Soft-RoCE", "loop"),
+            guest(kernel, "loop-short", "what a wire can show, on Soft-RoCE", "loop"),
             guest(kernel, "limits", "time limits of the contract, counted in instructions", "loop"),
             bench(kernel)]
 
@@ -184,7 +182,7 @@ def ci():
 def quick(kernel="stock-6.12", native="own-6.12-uml"):
     """For daily work: User Mode Linux runs KUnit in a process of this machine, with one CPU."""
     return [style(), docs(), build(native), kunit(native), build(kernel),
-            guest(kernel, "loop-short", "what a wire can show: 143 cases over Soft-RoCE", "loop")]
+            guest(kernel, "loop-short", "what a wire can show, on Soft-RoCE", "loop")]
 
 
 # ---- everything else ----------------------------------------------------------------
@@ -215,8 +213,9 @@ def kernels():
 
 
 def intree(kernel):
-    return Job(f"intree-{kernel}", [f"{CHECK}/build-in-tree", kernel], "the module in a kernel tree",
-               (f"setup-{kernel}",), ("kdapl", "suites"), kernel, product=False)
+    return Job(f"intree-{kernel}", [f"{CHECK}/build-in-tree", kernel],
+               "the module in a kernel tree", (f"setup-{kernel}",), ("kdapl", "suites"), kernel,
+               product=False)
 
 
 def contexts(kernel="stock-6.12"):
@@ -283,7 +282,7 @@ def races():
     return [job for kernel in ("own-6.12-kcsan", "own-6.12-rt") for job in debug(kernel)]
 
 
-# The adapter model (tests/devices/hca/README.rst): its personalities, and one with faults of the wire
+# The adapter model (tests/devices/hca/README.rst): its personalities, and faults of the wire
 HCA = {
     "ibta": "", "mlx5": "personality=mlx5", "irdma": "personality=irdma",
     "bnxt_re": "personality=bnxt_re", "qedr": "personality=qedr",
@@ -329,9 +328,9 @@ def blk(debug="own-6.12-debug"):
 
 def bench_blk(kernel="stock-6.12"):
     return [build(kernel), Job(
-        "bench-blk", ["tools/kdapl/bench/blk.py"], "instructions of an I/O, compared with nvme-rdma",
-        (f"build-{kernel}", "setup-plot"), ("kdapl", "guest", "datblk", "bench"), kernel,
-        minutes=90)]
+        "bench-blk", ["tools/kdapl/bench/blk.py"],
+        "instructions of an I/O, compared with nvme-rdma", (f"build-{kernel}", "setup-plot"),
+        ("kdapl", "guest", "datblk", "bench"), kernel, minutes=90)]
 
 
 def rxe():
