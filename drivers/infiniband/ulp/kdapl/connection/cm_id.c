@@ -175,7 +175,7 @@ static bool kdapl_ep_unfit(const struct kdapl_ep *ep, struct ib_device *ibdev)
 {
 	const struct kdapl_ia *ia = ep->obj.ia;
 
-	if (test_bit(0, &ia->fatal))
+	if (test_bit(0, &ia->catastrophic_raised))
 		return true;
 	return (READ_ONCE(ia->addr_lost) || ep->conn.other_addr) &&
 	       !kdapl_addr_on_port(ibdev, ia->port,

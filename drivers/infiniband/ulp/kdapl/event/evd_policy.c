@@ -155,7 +155,7 @@ void kdapl_ia_take_back(struct kdapl_ia *ia)
 	struct kdapl_event *ev, *prev = NULL;
 
 	spin_lock_irq(&evd->lock);
-	for (ev = evd->head; ev && ev != &ia->lost.ev; ev = ev->next)
+	for (ev = evd->head; ev && ev != &ia->catastrophic_event.ev; ev = ev->next)
 		prev = ev;
 	if (ev)
 		kdapl_evd_unlink(evd, prev, ev);
@@ -183,7 +183,7 @@ void kdapl_evd_mark_all(struct kdapl_evd *evd)
 	evd->marked = evd->tail;
 	if (evd->marked)
 		evd->marked->notify = KDAPL_NOTIFY_LAST;
-	evd->note = evd->nnotify;
+	evd->notify_due = evd->nnotify;
 }
 
 /* Clears the notify mark of every queued event. evd->lock held */
@@ -197,7 +197,7 @@ static void kdapl_evd_unmark_all(struct kdapl_evd *evd)
 		ev->notify = false;
 	evd->marked = NULL;
 	evd->nnotify = 0;
-	evd->note = false;
+	evd->notify_due = false;
 }
 
 /* Makes all queued events ask for an upcall. Any context; never runs the upcall itself */

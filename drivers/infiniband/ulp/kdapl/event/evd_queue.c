@@ -39,7 +39,7 @@ static int kdapl_evd_append(struct kdapl_evd *evd, struct kdapl_event *ev)
 	evd->tail = ev;
 	if (ev->notify) {
 		evd->nnotify++;
-		evd->note = true;
+		evd->notify_due = true;
 	}
 	return atomic_fetch_or(KDAPL_EVD_QUEUED, &evd->state);
 }
@@ -254,7 +254,7 @@ noinline void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 			break;
 		}
 		note = evd->policy == DAT_UPCALL_NOTIFY;
-		evd->note = false;
+		evd->notify_due = false;
 		cr = NULL;
 		if (!note) {
 			ev = evd->head;
@@ -491,7 +491,7 @@ void kdapl_evd_post_catastrophic(struct kdapl_ia *ia)
 	unsigned long flags;
 
 	spin_lock_irqsave(&evd->lock, flags);
-	kdapl_async_append(evd, &ia->lost, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
+	kdapl_async_append(evd, &ia->catastrophic_event, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
 			   kdapl_obj_handle(&ia->obj), DAT_IA_CATASTROPHIC_ERROR);
 	spin_unlock_irqrestore(&evd->lock, flags);
 }

@@ -33,7 +33,7 @@ static inline bool kdapl_evd_upcall_due(const struct kdapl_evd *evd)
 {
 	if (!kdapl_evd_wants_upcall(evd) || !evd->nnotify)
 		return false;
-	return evd->policy != DAT_UPCALL_NOTIFY || evd->note;
+	return evd->policy != DAT_UPCALL_NOTIFY || evd->notify_due;
 }
 
 /*
@@ -62,7 +62,7 @@ static inline void kdapl_evd_gather(struct kdapl_evd *evd)
 	evd->tail = youngest;
 	/* Upcalls may be enabled by now; the removal of these events decrements the count */
 	evd->nnotify += notify;
-	evd->note |= notify != 0;
+	evd->notify_due |= notify != 0;
 	atomic_or(KDAPL_EVD_QUEUED, &evd->state);
 }
 

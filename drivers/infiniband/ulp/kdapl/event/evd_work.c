@@ -142,8 +142,8 @@ static bool kdapl_evd_timer_needed(struct kdapl_evd *evd, unsigned long *delay)
 		needed = evd->upcaller || evd->nsolicited;
 	else
 		needed = evd->ncqs || kdapl_evd_upcall_due(evd);
-	if (evd->again) {
-		evd->again--;
+	if (evd->flush_polls) {
+		evd->flush_polls--;
 		*delay = 1;
 		needed = true;
 	}
@@ -155,7 +155,7 @@ static void kdapl_evd_timer(struct work_struct *work)
 {
 	struct kdapl_evd *evd = container_of(to_delayed_work(work), struct kdapl_evd, timer);
 	unsigned long delay = msecs_to_jiffies(KDAPL_EVD_TIMER_MS);
-	bool again = READ_ONCE(evd->again);
+	bool again = READ_ONCE(evd->flush_polls);
 
 	if (again || kdapl_evd_is_unpolled(evd))
 		if (kdapl_evd_poll_cqs(evd, KDAPL_EVD_TIMER_POLL) == KDAPL_EVD_TIMER_POLL)
@@ -178,7 +178,7 @@ void kdapl_evd_flush_soon(struct kdapl_evd *evd)
 	if (!READ_ONCE(evd->ncqs))
 		return;
 	spin_lock_irqsave(&evd->lock, flags);
-	evd->again = KDAPL_EVD_FLUSH_POLLS;
+	evd->flush_polls = KDAPL_EVD_FLUSH_POLLS;
 	spin_unlock_irqrestore(&evd->lock, flags);
 	mod_delayed_work(kdapl_evd_wq, &evd->timer, 0);
 }

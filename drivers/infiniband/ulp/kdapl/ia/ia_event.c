@@ -16,7 +16,7 @@
  */
 void kdapl_ia_catastrophic(struct kdapl_ia *ia)
 {
-	if (!test_and_set_bit(0, &ia->fatal))
+	if (!test_and_set_bit(0, &ia->catastrophic_raised))
 		kdapl_evd_post_catastrophic(ia);
 }
 

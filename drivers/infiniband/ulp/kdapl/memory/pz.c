@@ -234,7 +234,8 @@ static bool kdapl_service_skips(const struct kdapl_pz *pz, const struct ib_send_
 	if (time_before64(get_jiffies_64(), READ_ONCE(ia->silent_until)))
 		return true;
 	/* The caller of an invalidation can deregister the MR instead */
-	return wr->opcode == IB_WR_LOCAL_INV && (pz->broken || test_bit(0, &ia->fatal));
+	return wr->opcode == IB_WR_LOCAL_INV &&
+	       (pz->broken || test_bit(0, &ia->catastrophic_raised));
 }
 
 static int kdapl_service_run(struct kdapl_pz *pz, struct ib_send_wr *wr)

@@ -89,7 +89,7 @@ struct kdapl_ring_event {
  * @nnotify: number of queued events that still ask for an upcall
  * @marked:  all queued events up to this one ask for an upcall, because
  *           kdapl_evd_notify_all() has marked them; NULL: not known
- * @note:    NOTIFY policy: an upcall is due
+ * @notify_due: NOTIFY policy: an upcall is due
  * @cur_ep:  EP whose event an upcall delivers that was taken off the queue, or NULL
  * @wait:    tasks that wait for the end of an upcall, see KDAPL_EVD_WAITER
  * @work:    polls the CQs that announced completions, and delivers events
@@ -97,7 +97,7 @@ struct kdapl_ring_event {
  * @process_node: process context: on the list of such EVDs, see evd_work.c
  * @timer:   polls and delivers what the device or the Consumer left, see evd_work.c
  * @polled:  time of the last poll by the Consumer, in jiffies
- * @again:   number of polls by @timer at short intervals, see kdapl_evd_flush_soon(); under @lock
+ * @flush_polls: polls by @timer at short intervals, see kdapl_evd_flush_soon(); under @lock
  * @armed:   poll context: the Consumer waits for an upcall (kdat_evd_arm()); under @lock
  * @deliver: poll context: the next run of @work delivers; under @lock
  * @streams: DAT_EVD_*_FLAG
@@ -135,7 +135,7 @@ struct kdapl_evd {
 	struct kdapl_event *marked;
 	u32 nnotify;
 	u32 nwaiters;
-	bool note;
+	bool notify_due;
 	bool has_next;
 	bool overflowed;
 	bool overflow_queued;
@@ -156,7 +156,7 @@ struct kdapl_evd {
 	struct list_head drained;
 	u32 ncqs;
 	u32 nsolicited;
-	unsigned int again;
+	unsigned int flush_polls;
 	atomic_t nfired;
 
 	wait_queue_head_t wait;

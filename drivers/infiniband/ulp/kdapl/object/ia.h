@@ -46,10 +46,10 @@ struct module;
  * @wait:   for @nverbs, @nqps, @npds and @nrmrs, and for @objs to become empty
  * @mem:    references of the IA itself and of every object on @objs; the last one
  *          frees the memory
- * @lost:   node of IA_CATASTROPHIC, which belongs to the queue of @async_evd while it is there
+ * @catastrophic_event: node of IA_CATASTROPHIC; the queue of @async_evd owns it while it is there
  * @orphaned: the IA is orphaned: its device was removed; written under @sem
  * @closing: dat_ia_close() began; written under @sem
- * @fatal:  DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
+ * @catastrophic_raised: DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
  * @silent_until: service requests fail at once until this time (jiffies_64), because one has timed
  *          out; written under the mutex of any of its PZs, read without a lock
  * @sync_logged: the log line about bounce buffers was written (bit 0)
@@ -83,11 +83,11 @@ struct kdapl_ia {
 	atomic_t npds;
 	atomic_t nrmrs;
 	refcount_t mem;
-	struct kdapl_ring_event lost;
+	struct kdapl_ring_event catastrophic_event;
 	bool orphaned;
 	bool closing;
 	bool own_async;
-	unsigned long fatal;
+	unsigned long catastrophic_raised;
 	u64 silent_until;
 	unsigned long sync_logged;
 	struct kdapl_evd *async_evd;

@@ -307,7 +307,7 @@ static void C_31_no_request_after_a_fatal_event(struct kunit *test)
 	kdapl_clauses(test, "C-31 L-06");
 	make_lmrs(test);
 	ib_dispatch_event(&event);
-	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(test_bit(0, &env->ia->fatal)));
+	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(test_bit(0, &env->ia->catastrophic_raised)));
 	fall_silent();
 	env->fake->invalidated = 0;
 	free_lmrs();
