@@ -163,7 +163,7 @@ struct datblk_disk {
 	DAT_IA_HANDLE ia;
 	bool open;			/* the session exists */
 	bool quiesced;			/* by the session's owner */
-	unsigned long since;		/* jiffies when a session was last known to be good */
+	unsigned long good_at;		/* jiffies when a session was last known to be good */
 	unsigned int backoff;		/* ms until the next attempt */
 	struct delayed_work recover;
 	struct blk_mq_tag_set set;

@@ -303,7 +303,7 @@ int datblk_disk_connect(struct datblk_disk *disk)
 	err = datblk_paths_limit_io(disk) ?: datblk_disk_open_session(disk);
 	if (err)
 		return err;
-	disk->since = jiffies;
+	disk->good_at = jiffies;
 	uuid_copy(&disk->uuid, &disk->geo.uuid);
 	err = datblk_resubmit_alloc(disk) ?: datblk_disk_add(disk);
 	if (err)

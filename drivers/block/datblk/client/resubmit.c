@@ -437,7 +437,7 @@ int datblk_resubmit_all(struct datblk_disk *disk, struct datblk_kept_cursor *cur
 		retries = 0;
 		if (cursor->next > disk->repeated_to) {
 			disk->repeated_to = cursor->next;
-			disk->since = jiffies;
+			disk->good_at = jiffies;
 		}
 	}
 	return failed;

@@ -109,7 +109,7 @@ bool datblk_session_ended(struct datblk_disk *disk)
 	bool at_once = datblk_path_next(disk, -ECONNRESET, "the connection was lost");
 
 	if (disk->had_answer || disk->had_pong || !disk->had_command)
-		disk->since = jiffies;
+		disk->good_at = jiffies;
 	if (!disk->had_answer)
 		return at_once;
 	disk->backoff = 0;
@@ -132,7 +132,7 @@ static bool datblk_session_drain(struct datblk_disk *disk)
 
 static bool datblk_session_expired(const struct datblk_disk *disk, unsigned int seconds)
 {
-	return seconds && time_after_eq(jiffies, disk->since + seconds * HZ);
+	return seconds && time_after_eq(jiffies, disk->good_at + seconds * HZ);
 }
 
 /**

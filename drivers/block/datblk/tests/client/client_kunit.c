@@ -15,7 +15,7 @@ static struct datblk_disk *disk_alloc(struct kunit *test)
 	init_waitqueue_head(&disk->repeated);
 	disk->path_count = 1;
 	/* Long ago */
-	disk->since = jiffies - 1000 * HZ;
+	disk->good_at = jiffies - 1000 * HZ;
 	return disk;
 }
 
@@ -45,7 +45,7 @@ static void ended(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(endings); i++) {
 		struct datblk_disk *disk = disk_alloc(test);
-		unsigned long since = disk->since;
+		unsigned long since = disk->good_at;
 
 		disk->backoff = 1600;
 		disk->had_command = endings[i].had_command;
@@ -56,7 +56,7 @@ static void ended(struct kunit *test)
 				    endings[i].name);
 		KUNIT_EXPECT_EQ_MSG(test, disk->backoff, endings[i].at_once ? 0 : 1600, "%s",
 				    endings[i].name);
-		KUNIT_EXPECT_EQ_MSG(test, disk->since != since, endings[i].restarts, "%s",
+		KUNIT_EXPECT_EQ_MSG(test, disk->good_at != since, endings[i].restarts, "%s",
 				    endings[i].name);
 	}
 }

@@ -373,7 +373,7 @@ static int resubmit(struct fixture *f, unsigned int nth, unsigned int bad, int e
 	f->bad = bad;
 	f->error = error;
 	/* Long ago */
-	f->disk.since = jiffies - 1000 * HZ;
+	f->disk.good_at = jiffies - 1000 * HZ;
 	f->disk.kept = f->kept;
 	datblk_kept_begin(&f->kept, &cursor);
 	return datblk_resubmit_all(&f->disk, &cursor, batch);
@@ -381,7 +381,7 @@ static int resubmit(struct fixture *f, unsigned int nth, unsigned int bad, int e
 
 static bool restarted(const struct fixture *f)
 {
-	return time_before(jiffies, f->disk.since + 500 * HZ);
+	return time_before(jiffies, f->disk.good_at + 500 * HZ);
 }
 
 /* The loss of one write is reported, and the others are saved */
