@@ -27,9 +27,6 @@
 #include <linux/workqueue.h>
 #include "protocol/protocol.h"
 
-#undef pr_fmt
-#define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
-
 /* A request, or a batch of repeated writes, is issued again this many times, and then fails */
 #define DATBLK_RETRIES	5
 

@@ -9,6 +9,8 @@
  *	disconnect DISK [force]
  *	discover ia=NAME address=IP [qual=N]
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/ctype.h>
 #include <linux/dmi.h>
 #include <linux/fs.h>

@@ -3,6 +3,8 @@
  * A disk of the client: its queue limits, its block device and its attributes in
  * /sys/block/datblkN/datblk. Process context.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>

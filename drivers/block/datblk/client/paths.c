@@ -9,6 +9,8 @@
  *
  * Process context. The owner of the session changes the paths; sysfs reads them at any time.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/inet.h>
 #include <linux/slab.h>
 #include <linux/string.h>

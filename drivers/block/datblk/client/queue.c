@@ -7,6 +7,8 @@
  * A request is complete when its answer has come and the completion of its message, too: then
  * nothing uses its buffers any more.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/atomic.h>
 #include <linux/slab.h>
 #include "client.h"

@@ -6,6 +6,8 @@
  * Answers add writes, and flushes release them, in any context except hard interrupt. The owner of
  * the session repeats them, in process context, while the disk has no request in flight.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/atomic.h>
 #include <linux/delay.h>
 #include <linux/slab.h>

@@ -7,6 +7,8 @@
  *
  * Process context, except datblk_session_lost().
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>

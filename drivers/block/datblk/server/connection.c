@@ -3,6 +3,8 @@
  * A connection of the server: its objects of DAT, its events and its end. The upcalls of its EVD
  * run one at a time in process context, and handle the commands, too.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/in6.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>

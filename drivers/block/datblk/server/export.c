@@ -13,6 +13,8 @@
  * flush_lock, which is held until the connections have been ended. A login reads the instance and
  * joins the list of connections under one hold of datblk_srv_lock.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/fs.h>
 #include <linux/fs_struct.h>
 #include <linux/module.h>

@@ -3,6 +3,8 @@
  * The logins of a port: a work item checks each connection request, and accepts or refuses it.
  * Process context.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>

@@ -5,6 +5,8 @@
  * whose RDMA device has failed or was removed is closed. Then it tries every second to open its IA
  * by name, until it listens again. The name may by then refer to another device.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include "server.h"

@@ -27,9 +27,6 @@
 #include <linux/workqueue.h>
 #include "protocol/protocol.h"
 
-#undef pr_fmt
-#define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
-
 #define DATBLK_CLIENTS_MAX	1024		/* bytes of the list of allowed addresses */
 
 /*

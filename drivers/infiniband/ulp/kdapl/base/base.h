@@ -18,10 +18,6 @@
 #include "slot.h"
 #include "status.h"
 
-/* Every file with messages includes this header */
-#undef pr_fmt
-#define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
-
 struct iommu_domain;
 
 /* All are WQ_MEM_RECLAIM and unbound; see kdapl_common_init() */

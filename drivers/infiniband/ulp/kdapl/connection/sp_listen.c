@@ -13,6 +13,8 @@
  * sleep, and the core then sends nothing when it destroys the id because of the error
  * return. Otherwise it would send the reason of a Consumer's reject.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/sched/mm.h>
 #include "device/device.h"
 #include "event/event.h"

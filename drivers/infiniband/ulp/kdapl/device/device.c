@@ -6,6 +6,8 @@
  * lists of IAs. Called by ia_open.c, registry.c and ib_client.c, which adds and removes
  * devices; process context.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/inet.h>
 #include <net/net_namespace.h>
 #include "device.h"

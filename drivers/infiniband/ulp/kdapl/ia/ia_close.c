@@ -6,6 +6,8 @@
  * Called by Consumers (dat_ia_close()), by remove() in ib_client.c, and when a module is
  * unloaded, always in process context.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/export.h>
 #include <linux/module.h>
 #include <net/net_namespace.h>

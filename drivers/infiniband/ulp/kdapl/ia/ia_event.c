@@ -6,6 +6,8 @@
  * when the device is removed; process context. Schedules the work of the EPs and service points,
  * and waits for none of it.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include "event/event.h"
 #include "ia.h"
 

@@ -5,6 +5,8 @@
  * Called by Consumers in process context, and by KUnit (kdapl_ia_create()). device.c finds
  * the port and the address of a name, and ia_close.c ends an IA.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/export.h>
 #include <net/net_namespace.h>
 #include "device/device.h"

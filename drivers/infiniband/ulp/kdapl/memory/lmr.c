@@ -9,6 +9,8 @@
  *
  * Called by Consumers in process context; the query in any context.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "internal.h"

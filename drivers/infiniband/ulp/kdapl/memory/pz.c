@@ -19,6 +19,8 @@
  * Called in process context by Consumers, by the files that create, free and repair LMRs and
  * RMRs, and by ia_close.c.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/export.h>
 #include <linux/idr.h>
 #include <linux/random.h>

@@ -11,6 +11,8 @@
  * that fails over deletes no address: the core removes the GIDs of its addresses and adds them
  * again.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>

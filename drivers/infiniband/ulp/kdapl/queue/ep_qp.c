@@ -8,6 +8,8 @@
  * The QP is created together with the EP and moved to INIT at once, so that receives can be
  * posted before it is known which side will connect.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include "event/event.h"

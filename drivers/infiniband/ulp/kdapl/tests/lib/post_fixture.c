@@ -5,6 +5,8 @@
  * It creates everything by the public calls, except for the connection, which has a cm_id
  * without a peer. Process context.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/slab.h>
 #include "post_kunit.h"
 
