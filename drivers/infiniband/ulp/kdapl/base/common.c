@@ -33,17 +33,8 @@ void kdapl_wait_grace_period(void)
 }
 
 /*
- * Makes the workqueues. All have WQ_MEM_RECLAIM, because a Consumer that writes pages out may wait
- * for a connection or for an event. Work on kdapl_wq waits for peers, drains and mutexes, and may
- * occupy every worker that the queue is allowed to have. Work on kdapl_evd_wq delivers events and
- * polls CQs; it never blocks, and its own queue with its own limit and rescuer keeps it from
- * waiting for work that does. It runs at normal priority, as ksoftirqd does: a peer that keeps
- * sending must not starve the other tasks of this machine. Work on kdapl_upcall_wq runs upcalls in
- * process context, one work item for each EVD. They may sleep for as long as the Consumer wants, so
- * as many as possible may run at once, and nothing in kDAPL waits for this queue. Work on
- * kdapl_notice_wq destroys the ids of ended connections. The CM may make it wait for as long as a
- * peer chose, so no other work shares its queue. Returns 0 or -ENOMEM. Process context, module
- * load.
+ * Makes the workqueues. kdapl-locking.rst (Workqueues) says what runs on each, and why each is
+ * separate. Returns 0 or -ENOMEM. Process context, module load.
  */
 int kdapl_common_init(void)
 {

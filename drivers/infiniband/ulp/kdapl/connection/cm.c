@@ -12,9 +12,8 @@
  * DISCONNECT_PENDING, under ep->lock. Each step checks the state first, so a bit that is set too
  * late has no effect.
  *
- * A connection that ended may linger (enum kdapl_linger): the QP keeps its state for at
- * most KDAPL_LINGER_MS, so that an answer in flight, which contains the cause of the
- * error, is not lost. The work does not sleep during this time; ep->conn.timer queues it again.
+ * A connection that ended may linger (enum kdapl_linger, kdapl-locking.rst). The work does not
+ * sleep meanwhile; ep->conn.timer queues it again.
  *
  * ep->mutex is taken before handler_mutex (rdma_lock_handler(), rdma_destroy_id());
  * callbacks take ep->lock only.

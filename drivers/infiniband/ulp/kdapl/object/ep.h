@@ -97,7 +97,7 @@ enum kdapl_todo {
 	KDAPL_TODO_REFUSED,	/* a request of the peer failed: break after the NAK */
 };
 
-/* kdapl_ep.conn.lingers_for: what a connection waits for before it ends, see cm.c */
+/* kdapl_ep.conn.lingers_for: what an EP waits for before its connection ends */
 enum kdapl_linger {
 	KDAPL_LINGER_NONE,
 	KDAPL_LINGER_ANSWER,	/* for the device's answer to the peer to leave */

@@ -9,22 +9,9 @@
  * that a post needs was created together with its EP. A successful post owns a slot
  * until its event has been delivered (complete.c, evd_queue.c).
  *
- * All calls make their checks in the same order, and the first check that fails determines the
- * return value: handle; counts and pointers; flags; state; segments in vector order (context, zone,
- * privilege, range); total length; local against remote length; a free slot; the verbs layer.
- *
- * Each call has fast paths: for one segment and for a vector, without flags, and with a completion
- * that is suppressed; dat_ep_post_send_with_invalidate() has only the first. They make the checks
- * in the cheapest order. If any check fails, the slow path repeats them in the documented order and
- * returns the reason (post_slow.c). Only the fast path for one segment is inlined: it calls nothing
- * but the verbs layer, so it needs few registers that survive calls.
- *
- * A slot is taken when all checks have succeeded, so a bad post never takes a place. A vector is
- * translated into a work request on the stack, which the driver copies.
- *
- * The read section (kdapl_rcu_read_lock_sched()) lasts from the lookup of the handle to the
- * verbs call. No reference is counted, because teardown removes an object from the
- * handle table and then waits for a grace period.
+ * The fast paths make the checks of kdapl-contract.rst (Order of checks) in the cheapest order. If
+ * any check fails, nothing has changed, and the slow path (post_slow.c) repeats them in the
+ * documented order and returns the reason. kdapl-architecture.rst (The call) has the steps.
  *
  * A signalled request takes no lock, so interrupts may stay on. The order of requests that
  * different CPUs post does not matter, except for one rule: the completion of a signalled request

@@ -3,8 +3,8 @@
  * The slow path of requests: any request, and the reason why one is refused.
  *
  * Called by post.c for a request that its fast path does not handle, in any context, inside the
- * read section. It makes the checks in the documented order (post.c), and decides alone why a
- * request is refused. A signalled request is posted without a lock if a spare slot is free.
+ * read section. It makes the checks in the documented order (kdapl-contract.rst), and decides alone
+ * why a request is refused. A signalled request is posted without a lock if a spare slot is free.
  * Otherwise the lock of the request queue is held from the choice of the slot to the verbs call,
  * because the request may be unsignalled or take the last slot (unsignalled.h).
  */
