@@ -4,13 +4,9 @@
 
   tools/kdapl/bench/blk.py [--only REGEX]
 
-One guest has client and server of both, on the same rxe device, and a null_blk device behind each;
-a third one is measured directly. The clock of the guest counts instructions (see count.py). A
-figure is the time that the guest was not idle, for each I/O: fio, the block layer, client, rxe on
-both sides, server and device. Each load of fio runs twice, with few and with many I/Os. The figure
-is the difference of both, divided by the number of additional I/Os, so what fio does before and
-after its I/O does not count. Nothing else is subtracted. Documentation/block/datblk.rst describes
-the set-up.
+tests/devices/bench/README.rst describes what is counted. The clock of the guest counts instructions
+(see count.py). Each load of fio runs twice, with few and with many I/Os. A figure is the difference
+of both, divided by the number of additional I/Os; nothing else is subtracted.
 
 Prints the results as TAP, and writes build/blk.json and build/blk.svg. The modules must have been
 built (tools/kdapl/check/build-modules stock-6.12).

@@ -51,9 +51,8 @@ static void datblk_login_replace(struct datblk_connection *conn, const struct da
 }
 
 /*
- * The fence. Ends the connections that a login replaces. The login is refused while they, or any
- * other connection of the host that is ending, may still have I/O; the client retries. A login that
- * is older than a connection of the same disk is also refused; its client has given up on it.
+ * The fence, which README (Connections) describes. Ends the connections that a login replaces.
+ * Returns true if the login must be refused.
  */
 static bool datblk_login_earlier_connections(struct datblk_export *export,
 					     const struct datblk_login *req,
