@@ -3,7 +3,7 @@
 # A disk of the block device over DAT (drivers/block/datblk) with two paths: two RDMA devices, on
 # each of which the server listens. Each path fails in turn, in three ways, during verified writes.
 # Client and server are in one guest, over rxe.
-# covers: I/O goes on over another path, and no write overtakes one that the first path still executes
+# covers: I/O goes on over another path, and no write overtakes one that the first path executes
 
 . "${0%/*}/lib.sh"
 
@@ -135,10 +135,11 @@ each_in_turn() {
 	fail_over "$first" "$1" && fail_over $((1 - first)) "$1"
 }
 
-# Both paths are broken, and each repairs the disk
+# Both paths fail; the repair of either one makes the disk live again
 no_path() {
 	break_path 1 port && break_path 0 port && wait_for not_live &&
-		wait_for path_is 1 failed reached && repair 1 port && wait_for live_over 1 && break_path 1 port && wait_for not_live &&
+		wait_for path_is 1 failed reached && repair 1 port && wait_for live_over 1 &&
+		break_path 1 port && wait_for not_live &&
 		repair 0 port && wait_for live_over 0 && repair 1 port
 }
 
@@ -165,7 +166,7 @@ reason_is() { [[ $(attribute reason) = *"$1"* ]]; }
 refused() {
 	wait_for hangs && break_path 0 link && wait_for reason_is "has I/O" && not_live &&
 		recoveries 0 || return
-	# Other attempts do not help either
+	# Further attempts do not succeed either
 	sleep 2
 	not_live && recoveries 0
 }
@@ -229,7 +230,7 @@ tap_check "it uses the first path, and the second one stands by" listed
 for how in link device port; do
 	tap_check "each path in turn fails during verified writes: $how" during_load each_in_turn $how
 done
-tap_check "all paths fail, and each repairs the disk" during_load no_path
+tap_check "all paths fail, and the repair of either one suffices" during_load no_path
 tap_check "the disk is removed" datblkctl disconnect "$disk"
 tap_check "a disk is connected over the only path that works" second_only
 tap_check "no other path repeats a write that the server still executes" with_fence

@@ -321,7 +321,7 @@ static void datblk_complete_rq(struct request *rq)
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 
 	if (!datblk_request_again(pdu)) {
-		/* A flush must not be repeated on another path: it may be the one that failed */
+		/* A multipath driver must not repeat a flush: it may be the one that failed */
 		datblk_rq_end(rq, pdu->lost && !datblk_wants_stable(pdu) ?
 				  BLK_STS_TRANSPORT : pdu->status);
 		return;

@@ -31,8 +31,8 @@
 #define DATBLK_RETRIES	5
 
 /*
- * Time until a batch is sent again that the server could not execute just now; half the time for
- * a request, for which it doubles each time
+ * A batch that the server could not execute is sent again after this time. A request is issued
+ * again after twice this time, which doubles with each retry.
  */
 #define DATBLK_RETRY_MS	50
 
@@ -98,18 +98,18 @@ struct datblk_kept_cursor {
 };
 
 enum datblk_path_state {
-	DATBLK_PATH_STANDBY,		/* not tried yet */
+	DATBLK_PATH_STANDBY,		/* not in use, and not failed since */
 	DATBLK_PATH_LIVE,		/* in use */
 	DATBLK_PATH_FAILED,		/* its last session has ended, or could not be opened */
 };
 
 /* A way to the server: an address, and the IA by which it is reached */
 struct datblk_path {
-	char ia_name[DAT_NAME_MAX_LENGTH];	/* constant, as address and to */
+	char ia_name[DAT_NAME_MAX_LENGTH];	/* constant, like address and to */
 	char address[64];
 	struct sockaddr_storage to;
-	enum datblk_path_state state;	/* by the session's owner; READ_ONCE */
-	const char *reason;		/* of DATBLK_PATH_FAILED; as state */
+	enum datblk_path_state state;	/* written by the session's owner; READ_ONCE */
+	const char *reason;		/* of the last failure, or of -EBUSY; like state */
 };
 
 enum datblk_state {

@@ -184,8 +184,8 @@ static bool datblk_number_used(const char *device, unsigned int number)
 
 /*
  * A disk that replaces another one gets the same number, so the server ends the connections of the
- * old disk and waits for their I/O. Its addresses are the same, in any order; a disk with others
- * usually has another number.
+ * old disk and waits for their I/O. The number depends on the least address and the qualifier, so
+ * the order of the addresses does not matter.
  */
 static void datblk_disk_list(struct datblk_disk *disk)
 {

@@ -13,8 +13,8 @@
 #include "client.h"
 
 /*
- * A list that is being read; only its thread uses it. The upcall of the EVD writes the members
- * after @outcome while the thread waits for it.
+ * A list that is being read. Only its thread uses it, except that the upcall of the EVD completes
+ * @outcome, and writes the members after it, while the thread waits.
  */
 struct datblk_discovery {
 	char ia_name[DAT_NAME_MAX_LENGTH];
@@ -150,9 +150,10 @@ static int datblk_discover_all(struct datblk_discovery *list, char *text, size_t
  *
  * Context: process.
  * Return: 0; -EINVAL if an option is not valid; -ENODEV if the IA cannot be opened; -ETIMEDOUT if
- * the server does not answer; -EHOSTUNREACH if no machine has the address, or there is no way to it; -ECONNREFUSED if no datblk server listens there; -EPROTO if its
- * answer is not valid, or it has another version; -E2BIG if there are too many devices; -EIO,
- * -EOPNOTSUPP or -ENOMEM if the client lacks resources; or -EINTR.
+ * the server does not answer; -EHOSTUNREACH if no machine has the address, or no route leads to it;
+ * -ECONNREFUSED if no datblk server listens there; -EPROTO if its answer is not valid, or it has
+ * another version; -E2BIG if there are too many devices; -EIO, -EOPNOTSUPP or -ENOMEM if the client
+ * lacks resources; or -EINTR.
  */
 int datblk_discover(char *line, char *text, size_t room)
 {

@@ -247,7 +247,7 @@ free_set:
 	return err;
 }
 
-/* Tries all paths, or those up to one over which the server says that it may admit the disk soon */
+/* Tries each path once. Stops at the first one over which the server says that it still has I/O */
 static int datblk_disk_try_paths(struct datblk_disk *disk, bool print_busy)
 {
 	bool more;

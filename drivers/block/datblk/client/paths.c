@@ -4,8 +4,8 @@
  *
  * A disk has a session over one path at a time. When it ends, or cannot be opened, the client goes
  * on to the next path. The login over that path has the number of the disk and the next
- * incarnation, so the server ends the connections over the previous path, and refuses the login until
- * their I/O has ended. Requests are issued again only then.
+ * incarnation, so the server ends the connections over the previous path, and refuses the login
+ * until their I/O has ended. Requests are issued again only then.
  *
  * Process context. The owner of the session changes the paths; sysfs reads them at any time.
  */
@@ -29,8 +29,9 @@ static const char * const states[] = {
  * @text: ADDRESS or ADDRESS@IA; is changed
  *
  * Context: process.
- * Return: 0; -E2BIG if the disk has the largest number of paths; -ENAMETOOLONG; -EINVAL if the
- * address is not valid.
+ * Return: 0; -E2BIG if the disk has the largest number of paths; -ENAMETOOLONG if the address or
+ * the name of the IA is too long; -EINVAL if the address is not valid, or the name of the IA is
+ * empty.
  */
 int datblk_path_add(struct datblk_disk *disk, char *text)
 {
@@ -115,11 +116,11 @@ int datblk_paths_limit_io(struct datblk_disk *disk)
  * datblk_path_next - decide over which path to connect, after a session has ended or was refused
  * @disk:   the disk, whose session is closed
  * @err:    what went wrong
- * @reason: the same for people
+ * @reason: the same, as text
  *
  * Context: process.
- * Return: whether to connect at once. Otherwise all paths have failed since a session has last
- * answered a command, or the server still has I/O (-EBUSY), which it also has over other paths.
+ * Return: true to connect at once. false if all paths have failed since a session last answered a
+ * command, or if the server still has I/O (-EBUSY): then it refuses the login over any path.
  */
 bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason)
 {
@@ -137,7 +138,7 @@ bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason)
 }
 
 /**
- * datblk_path_live - the session over the path can be used
+ * datblk_path_live - mark the path of the session as live
  * @disk: the disk
  *
  * Context: process.

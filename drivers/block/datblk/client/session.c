@@ -99,8 +99,8 @@ static void datblk_session_resume(struct datblk_disk *disk)
  * datblk_session_ended - decide when to connect again, and whether the timeouts restart
  * @disk: a disk whose session has ended
  *
- * The client goes on to the next path. If the session has answered a command, or there is a path
- * that has not been tried since a session did, it connects at once. The timeouts restart after a
+ * The client goes on to the next path. It connects at once if the session has answered a command,
+ * or if a path is left that has not been tried since the last answer. The timeouts restart after a
  * session in which the server has answered anything, or which has had no command.
  *
  * Context: process.
@@ -190,8 +190,8 @@ static int datblk_session_reopen(struct datblk_disk *disk)
 }
 
 /*
- * Logs one line for each change of the reason of a path. After a failure, at_once says whether to
- * try the next path without a delay.
+ * Logs one line for each change of the reason of a path. Returns true if the disk is connected.
+ * Otherwise @at_once receives whether to try the next path without a delay.
  */
 static bool datblk_session_reconnect(struct datblk_disk *disk, bool *at_once)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The list of the devices of a server: a client asks for one device after the other. The client and
- * the server call these functions. None sleeps.
+ * The list of the devices of a server: a client asks for one device after another. The client and
+ * the server call these functions. None of them sleeps.
  */
 #include <linux/export.h>
 #include <linux/string.h>

@@ -181,7 +181,7 @@ struct datblk_wire_query {
 
 static_assert(sizeof(struct datblk_wire_query) == 32);
 
-/* Private data of the reject that answers it. After the last device, it is DATBLK_REFUSE_DEVICE */
+/* Private data of the reject that answers it; DATBLK_REFUSE_DEVICE follows the last device */
 struct datblk_listing {
 	struct datblk_refusal refusal;	/* DATBLK_LISTED */
 	char name[DATBLK_NAME_MAX];

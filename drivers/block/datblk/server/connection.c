@@ -174,7 +174,7 @@ static int datblk_conn_alloc_buffers(struct datblk_connection *conn)
  * @conn: the connection
  * @tag:  the tag
  *
- * The client may be in the same machine, and write pages out.
+ * The client may be on the same machine, and writing pages out, so allocations do not wait for I/O.
  *
  * Context: process, upcall of the connection.
  * Return: whether the buffer exists.

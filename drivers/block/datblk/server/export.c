@@ -44,7 +44,7 @@ struct datblk_export *datblk_export_find(const char *name)
 }
 
 /**
- * datblk_export_next - find the export with the next name that a client may list
+ * datblk_export_next - find the next export, by name, that a client may list
  * @after: the previous name, or ""
  * @peer:  address of the client
  *

@@ -21,7 +21,7 @@ static void datblk_login_grant(struct datblk_limits *limits)
 	limits->io_max = min(limits->io_max, clamp_t(u32, io_max, DATBLK_IO_UNIT, DATBLK_IO_MAX));
 }
 
-/* Is the address one of the words of the list? */
+/* Returns true if the list is empty, or the address is one of its words */
 static bool datblk_login_address_allowed(const char *list, const struct sockaddr *address)
 {
 	char text[ADDRESS_MAX];
@@ -137,7 +137,7 @@ static void datblk_login_reject(DAT_CR_HANDLE cr, unsigned int status)
 	dat_cr_reject(cr, sizeof(refusal), &refusal);
 }
 
-/* A connection may end at any time since its admission; then the accept comes to nothing */
+/* A connection may end at any time after its admission; then the accept has no effect */
 static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn,
 				struct datblk_welcome *welcome)
 {
@@ -224,7 +224,7 @@ static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
 		datblk_login_list(cr, after, attempt.param.remote_ia_address_ptr);
 		return;
 	}
-	/* One at a time: only a login that is admitted keeps it, and gets more */
+	/* One allocation at a time: only an admitted login keeps it, and allocates more */
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 	if (conn) {
 		mutex_lock(&datblk_srv_lock);
@@ -243,7 +243,7 @@ static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
  * datblk_port_login - answer the connection requests of a port
  * @work: in the port
  *
- * The client may be in the same machine, and write pages out.
+ * The client may be on the same machine, and writing pages out, so allocations do not wait for I/O.
  *
  * Context: process.
  */

@@ -24,7 +24,7 @@ struct iommu_domain;
 extern struct workqueue_struct *kdapl_wq;	/* may block: connections, regions, devices */
 extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, polled CQs */
 extern struct workqueue_struct *kdapl_upcall_wq;	/* upcalls that may sleep */
-extern struct workqueue_struct *kdapl_notice_wq;	/* waits for the CM, seldom for minutes */
+extern struct workqueue_struct *kdapl_notice_wq;	/* waits for the CM, rarely for a minute */
 
 /* Factor for internal timeouts, for test systems that are slower than hardware */
 extern unsigned int kdapl_timeout_scale;

@@ -61,7 +61,7 @@ struct kdapl_event {
 static_assert(offsetof(struct kdapl_event, state) == offsetof(struct kdapl_event, bits) + 3);
 static_assert(offsetof(struct kdapl_event, notify) == offsetof(struct kdapl_event, what) + 1);
 
-/* Compares kind, notify, flags and state with values. One comparison, if they are constants */
+/* Returns true if the event has these values. One comparison, if they are constants */
 static __always_inline bool kdapl_event_is(const struct kdapl_event *ev, u8 kind, u8 notify,
 					   u8 flags, u8 state)
 {

@@ -187,8 +187,8 @@ struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 }
 
 /*
- * Returns true if a handle of a type is valid. Any context. The object may be freed before the
- * caller uses the result.
+ * Returns true if @handle is a valid handle of @type. Any context. The object may be freed before
+ * the caller uses the result.
  */
 bool kdapl_obj_is_valid(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {

@@ -102,8 +102,8 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth,
 }
 
 /*
- * Frees the slots of kdapl_pool_init(). @pool: a pool without posts and queued events. Process
- * context.
+ * Frees the slots of kdapl_pool_init(). @pool: a pool to which nobody posts, and without
+ * queued events. Process context.
  */
 void kdapl_pool_exit(struct kdapl_pool *pool)
 {

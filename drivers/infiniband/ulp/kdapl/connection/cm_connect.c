@@ -123,7 +123,7 @@ static DAT_RETURN kdapl_connect_check_args(const struct kdapl_connect *c)
 	return DAT_SUCCESS;
 }
 
-/* Returns true if the peer's link-local address is one of another link than that of the IA */
+/* Returns true if the peer's link-local address is on another link than that of the IA */
 static bool kdapl_connect_other_link(const struct kdapl_ia *ia, const struct sockaddr_storage *to)
 {
 	int scope = kdapl_addr_scope(to), own = kdapl_addr_scope(&ia->addr);

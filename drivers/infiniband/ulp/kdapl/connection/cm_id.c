@@ -168,7 +168,7 @@ int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 
 /*
  * Returns true if a connection is impossible, because the device failed, or the address was lost
- * and is still missing. For an attempt that just began, which an earlier failure could not break.
+ * and is still missing. Used for an attempt that has just begun: no earlier failure has broken it.
  * @ibdev: the device, not removed
  */
 static bool kdapl_ep_unfit(const struct kdapl_ep *ep, struct ib_device *ibdev)

@@ -179,7 +179,7 @@ int kdapl_notice_reserve(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_notice_end - the connection or attempt of an EP ended: take its id
+ * kdapl_notice_end - take the id of a connection or attempt that has ended from its EP
  * @ep:         the EP, which loses its id if it has one, and the notice that it has reserved with
  *              it. None of the id's callbacks runs for the EP afterwards
  * @disconnect: send a disconnect request, as soon as that is possible, and keep the id until

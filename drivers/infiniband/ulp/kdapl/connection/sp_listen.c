@@ -145,13 +145,13 @@ static struct rdma_cm_id *kdapl_sp_listen_on(struct kdapl_sp *sp,
 	return ERR_PTR(ret);
 }
 
-/* Returns true if its address leads elsewhere than the id listens. sp->mutex held */
+/* Returns true if the id has lost its address, or the IA has another port. sp->mutex held */
 static bool kdapl_sp_moved(const struct kdapl_sp *sp, const struct rdma_cm_id *id)
 {
 	return kdapl_addr_unbound(id) || id->port_num != READ_ONCE(sp->obj.ia->port);
 }
 
-/* Returns true if other addresses than those on which it listens may exist. sp->mutex held */
+/* Returns true if the addresses on which it listens may be out of date. sp->mutex held */
 static bool kdapl_sp_address_moved(const struct kdapl_sp *sp)
 {
 	return sp->any_address || !sp->id || READ_ONCE(sp->stale) || kdapl_sp_moved(sp, sp->id);

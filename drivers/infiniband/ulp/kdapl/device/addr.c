@@ -451,7 +451,7 @@ bool kdapl_addr_path_lost(const struct rdma_cm_id *id, u32 port)
 }
 
 /*
- * Returns true if a deletion took the address of an IA. Several net devices may have the same
+ * Returns true if a deletion removed the address of an IA. Several net devices may have the same
  * address (a loopback device, for one). The deletion on one of them does not matter while the
  * address leads to the port by another one. @del: the address that was deleted. Process context.
  */

@@ -72,11 +72,11 @@ void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep
 }
 
 /*
- * Returns true if the caller may wait for upcalls that deliver events of an EP: not in an upcall
- * that must not sleep, and in one that may, not if an upcall is delivering an event of this EP.
- * That may be the caller's own upcall, or another one that is about to wait for the caller's in the
- * same way. In such a cycle, the last upcall to make its call finds the EP in use, so no cycle
- * arises. Any context except hard interrupt.
+ * Returns true if the caller may wait for upcalls that deliver events of an EP. An upcall that must
+ * not sleep may not wait. One that may sleep may not wait while an upcall is delivering an event of
+ * this EP: it may be its own, or one that is about to wait for it in the same way. In such a cycle,
+ * the last upcall to make its call finds the EP in use, so no cycle arises. Any context except hard
+ * interrupt.
  */
 bool kdapl_ep_may_wait(struct kdapl_ep *ep)
 {
@@ -263,7 +263,7 @@ bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
 }
 
 /*
- * Returns true if the context of its EVDs admits the completion flags of an EP. A Consumer that
+ * Returns true if the context of an EP's EVDs admits its completion flags. A Consumer that
  * polls does not wait for a message, so poll context does not admit solicited wait. Any context.
  */
 bool kdapl_ep_context_fits(const struct kdapl_ep *ep)

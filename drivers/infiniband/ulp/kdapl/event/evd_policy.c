@@ -268,7 +268,7 @@ static void kdapl_evd_wait_begin(struct kdapl_evd *evd)
 	spin_unlock_irq(&evd->lock);
 }
 
-/* Taking the lock also ensures that the task which woke this one left the EVD */
+/* Taking the lock also ensures that the task that woke this one has left the EVD */
 static void kdapl_evd_wait_end(struct kdapl_evd *evd)
 {
 	spin_lock_irq(&evd->lock);

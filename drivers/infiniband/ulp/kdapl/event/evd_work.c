@@ -55,7 +55,7 @@ static bool kdapl_evd_claim_in_work(struct kdapl_evd *evd)
 	return mine;
 }
 
-/* Returns true if the Consumer did not poll for the time of the timer */
+/* Returns true if the Consumer has not polled for one interval of the timer */
 static bool kdapl_evd_is_unpolled(const struct kdapl_evd *evd)
 {
 	return time_after_eq(jiffies, READ_ONCE(evd->polled) +

@@ -22,8 +22,8 @@
 #include "internal.h"
 
 /*
- * Moves an IA to the port of the device to which its address leads now, after the failover of a
- * bond over the ports. Returns true if it did. kdapl_device_mutex held.
+ * Moves an IA to another port of the device if its address leads there now, because a bond over the
+ * ports has failed over. Returns true if the IA moved. kdapl_device_mutex held.
  */
 static bool kdapl_device_follow(struct kdapl_device *dev, struct kdapl_ia *ia)
 {

@@ -24,7 +24,7 @@ struct kdapl_limits {
 	u32 max_rd_atom_out;		/* per EP, as initiator */
 	u32 max_srqs;
 	u32 max_srq_wr;			/* max_recv_per_srq */
-	u32 max_mr;			/* MRs of LMRs and RMRs; a PZ has another one */
+	u32 max_mr;			/* MRs for LMRs and RMRs; each PZ needs one more */
 	u32 page_list_len;		/* pages of one fast registration */
 	u32 max_block;			/* bytes of an LMR, at any offset in a page */
 	u32 max_message;

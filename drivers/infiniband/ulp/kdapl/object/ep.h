@@ -208,7 +208,8 @@ struct kdapl_ep_checks {
 };
 
 /**
- * struct kdapl_ep_parked - written by post/, under ep->lock: completions from before the connection
+ * struct kdapl_ep_parked - written by post/ and ep.c, under ep->lock: completions from before the
+ *                          connection
  * @first:  the oldest one; while @flushes_held, the list has software flushes, which wait for those
  *          of the device
  * @fired:  recv_evd->nfired when the first completion was parked
@@ -235,7 +236,7 @@ struct kdapl_ep_cfg {
 };
 
 /**
- * struct kdapl_ep_queue - written by queue/, exchanged by dat_ep_modify(): what the QP needs
+ * struct kdapl_ep_queue - written by queue/, ep_reset.c and ep_modify.c: what the QP needs
  * @srq_node: on srq->eps while @qp_value is set; written under srq->mutex, read under RCU
  * @qp_value: the QP by which completions of the SRQ find the EP; never dereferenced
  * @cq:     changed under ep->mutex, while the EP has no cm_id: the CM callback reads it
@@ -257,9 +258,9 @@ struct kdapl_ep_queue {
  * @cm_id:  id of the current attempt or connection, otherwise NULL
  * @notice: reserved for kdapl_notice_end(), so that the end of @cm_id needs no memory
  * @passive: the EP accepts; under ep->lock and ep->mutex
- * @outcome_owed: an attempt began, and its outcome was not queued (C-40); like @end_owed,
+ * @outcome_owed: an attempt has begun, and its outcome has not been queued (C-40); like @end_owed,
  *          @outcome and @end, under ep->lock, and also written by ep_state.c
- * @end_owed: ESTABLISHED was queued, and the end event was not (C-41)
+ * @end_owed: ESTABLISHED has been queued, and the end event has not (C-41)
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
  * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @lingers_for
  * @fail_number: outcome of the first failure of the attempt, or 0; under ep->lock
@@ -346,7 +347,7 @@ struct kdapl_ep_drain {
 /**
  * struct kdapl_ep_teardown - written by endpoint/ and queue/, under ep->mutex: the end of the QP
  * @qp:     QP that posts do not find any more, to be destroyed
- * @node:   on the list that the caller of kdapl_eps_teardown() owns
+ * @node:   on the list of the caller of kdapl_eps_teardown(), who links it without ep->mutex
  * @verbs_counted: the EP is counted in ia->nqps and ia->nverbs
  */
 struct kdapl_ep_teardown {
@@ -366,8 +367,8 @@ struct kdapl_ep_teardown {
  * @state:  DAT_EP_STATE; written under @lock
  * @mutex:  serializes connect, accept, RSPs, modify, reset, free, the connection work, keepalive,
  *          and device removal
- * @dying:  dat_ep_free() or dat_ia_close() began to free the EP; written under @mutex
- * @orphaned: kdapl_eps_teardown() began, and nothing else changes the state any more; under
+ * @dying:  dat_ep_free() or dat_ia_close() has begun to free the EP; written under @mutex
+ * @orphaned: kdapl_eps_teardown() has begun, and nothing else changes the state any more; under
  *          @mutex
  */
 struct kdapl_ep {
@@ -417,7 +418,7 @@ static inline enum kdapl_context kdapl_ep_context(const struct kdapl_ep *ep)
 		_parent ? kdapl_obj_handle(&_parent->obj) : DAT_HANDLE_NULL;	\
 	})
 
-/* Returns true if the connection broke before the cause of its end being handled. ep->lock held */
+/* Returns true if a break came before the cause of the end that is being handled. ep->lock held */
 static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
 {
 	return test_bit(KDAPL_TODO_BREAK, &ep->conn.todo) ||

@@ -48,7 +48,7 @@ struct module;
  *          frees the memory
  * @catastrophic_event: node of IA_CATASTROPHIC; the queue of @async_evd owns it while it is there
  * @orphaned: the IA is orphaned: its device was removed; written under @sem
- * @closing: dat_ia_close() began; written under @sem
+ * @closing: dat_ia_close() has begun; written under @sem
  * @catastrophic_raised: DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
  * @silent_until: service requests fail at once until this time (jiffies_64), because one has timed
  *          out; written under the mutex of any of its PZs, read without a lock
@@ -109,7 +109,7 @@ static inline struct kdapl_ia *to_kdapl_ia(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_ia, obj);
 }
 
-/* Returns true if the node of an event is part of an IA, as only that of IA_CATASTROPHIC is */
+/* Returns true if an IA contains the node of an event: only IA_CATASTROPHIC has such a node */
 static inline bool kdapl_event_of_ia(const struct kdapl_event *ev)
 {
 	return ev->kind == KDAPL_EV_ASYNC &&

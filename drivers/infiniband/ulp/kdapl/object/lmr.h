@@ -93,7 +93,7 @@ static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 minus_s
  * struct kdapl_lmr - local memory region
  * @obj:   header; obj.users counts MRs of RMRs that map it, and outstanding requests of
  *         dat_lmr_fmr() and dat_lmr_invalidate()
- * @pz:    its zone, which it uses
+ * @pz:    its zone; the LMR counts as a user of it
  * @zone:  pz->zone << KDAPL_ZONE_SHIFT
  * @mr:    its MR; NULL if the LMR is orphaned
  * @sgt:   mapped pages, for the unmap; @is_fmr: it has @max_pages entries
@@ -107,7 +107,7 @@ static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 minus_s
  * @fmr:   state of @mr; if not @is_fmr, VALID until a peer invalidates it
  * @npages: @is_fmr: entries of @sgt that are mapped
  * @binds: @is_fmr: MRs of RMRs that map its memory, which stays mapped for DMA
- * @dying: dat_lmr_free() began
+ * @dying: dat_lmr_free() has begun
  * @hostile: a peer without the right to do so invalidated it; @repair reports that
  * @zp:    @is_fmr: kdapl_lmr_desc.zp while it is registered
  * @repair: handles @hostile, and replaces an MR whose state is unknown

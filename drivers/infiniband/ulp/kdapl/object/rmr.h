@@ -17,7 +17,7 @@ struct kdapl_pz;
  * @lock:   guards the members down to @param; taken inside kdapl_sq.lock
  * @mrs:    the two MRs
  * @cur:    index of the one that is bound, or being bound; -1: none
- * @dying:  dat_rmr_free() began, no request may be posted any more
+ * @dying:  dat_rmr_free() has begun; no request may be posted any more
  * @hostile: a peer invalidated it without the right to do so; @repair reports it
  * @param:  what dat_rmr_query() returns
  * @orphaned: the verbs objects were destroyed because the device was removed

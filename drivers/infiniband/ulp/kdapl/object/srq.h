@@ -66,7 +66,7 @@ struct kdapl_srq_more {
  * @mutex: guards @cqs, writes to @eps, the size, and the low watermark
  * @eps:   EPs by the value of their QP pointer; RCU
  * @max_iov: maximum number of segments of a buffer
- * @pz:    zone of the buffers, which the SRQ uses
+ * @pz:    zone of the buffers; the SRQ counts as a user of it
  * @low_watermark: the value that was set last
  * @lw_armed: it has not raised its event yet
  * @lw_reached: the device reported that it was reached (bit 0); any context

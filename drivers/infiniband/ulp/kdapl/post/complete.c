@@ -59,7 +59,7 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 
 /*
  * Returns true if an error in this state can be the first error of a connection. Flushes do not
- * count after kDAPL moved the QP to ERROR; other errors that are polled later do. ep->lock held.
+ * count once kDAPL has moved the QP to ERROR; other errors that are polled later do. ep->lock held.
  */
 static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status status)
 {
@@ -193,7 +193,7 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 
 /*
  * Any completion of a request: one that ends a run of unsignalled requests, is suppressed,
- * failed, has completion flags, or is traced.
+ * has failed, has completion flags, or is traced.
  */
 static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot *slot,
 					 struct ib_wc *wc)

@@ -59,7 +59,7 @@ static __always_inline void kdapl_fill_vector(struct kdapl_vector *v, struct kda
 	v->rdma.wr.sg_list = v->sge;
 }
 
-/* Returns true if a length, which is not 0, fits the limits of the EP and the remote memory */
+/* Returns true if @length, which is not 0, fits the limits of the EP and the remote memory */
 static __always_inline bool kdapl_length_is_fast(const struct kdapl_ep *ep, DAT_DTOS op,
 						 u64 length, const DAT_RMR_TRIPLET *remote)
 {

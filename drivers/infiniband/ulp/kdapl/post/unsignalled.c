@@ -11,10 +11,10 @@
 #include "unsignalled.h"
 
 /*
- * Leaves out of a run what completed. A signalled request that was posted without the lock
- * does not begin a new run, but it may have released the beginning of this one. run_head is ahead
- * of run_tail while a request that has failed is not published yet. Returns whether the run is
- * still as long as it may be. Any context; sq->lock held.
+ * Drops completed requests from the beginning of a run. A signalled request that was posted without
+ * the lock does not begin a new run, but it may have released the beginning of this one. run_head
+ * is ahead of run_tail while a request that has failed is not published yet. Returns whether the
+ * run is still as long as it may be. Any context; sq->lock held.
  */
 noinline bool kdapl_run_recount(struct kdapl_sq *sq)
 {

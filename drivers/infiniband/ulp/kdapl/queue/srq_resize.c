@@ -42,8 +42,8 @@ static void kdapl_srq_more_free(struct kdapl_srq_more *more)
 }
 
 /*
- * Frees the pools that a resize added. @srq: an SRQ without posts and queued events. Process
- * context.
+ * Frees the pools that a resize added. @srq: an SRQ to which nobody posts, and without
+ * queued events. Process context.
  */
 void kdapl_srq_free_more(struct kdapl_srq *srq)
 {
