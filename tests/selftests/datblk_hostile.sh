@@ -3,7 +3,7 @@
 # The block device over DAT (drivers/block/datblk) against peers that break its protocol
 # (tests/consumers/stress/blk_hostile): a hostile client of the server, and a hostile server of the client,
 # on plain verbs over rxe. HOSTILE_MESSAGES and HOSTILE_SEED set the number of messages of each
-# (500; 60 in the short form) and the seed.
+# (500; 20 in the short form) and the seed.
 # covers: malformed, random and out-of-order messages at each state of a login and of a command
 # tier: short
 
@@ -15,7 +15,7 @@ if [ ! -e "$KDAPL_DIR/datblk_server.ko" ]; then
 	exit
 fi
 
-messages=${HOSTILE_MESSAGES:-$((${KDAPL_SHORT:-0} ? 60 : 500))}
+messages=${HOSTILE_MESSAGES:-$((${KDAPL_SHORT:-0} ? 20 : 500))}
 config=/sys/kernel/config/datblk
 work=/run/datblk-hostile
 address=10.9.9.1

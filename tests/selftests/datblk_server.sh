@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The server of the block device over DAT (drivers/block/datblk) with backing devices that hang,
 # fail or are slow. The client is in the same guest, over rxe.
-# The short form leaves out what waits for a timeout of configfs, 10 seconds each, and two of three
-# forms of the name of an IA.
 # covers: one export or client cannot stop or exhaust the others, and no error of the device is lost
-# tier: short
 
 . "${0%/*}/lib.sh"
 
@@ -21,7 +18,6 @@ port=$config/ports/p0
 work=/run/datblk-server
 ext4=$work/ext4
 address=10.9.9.1
-short=${KDAPL_SHORT:-}
 
 tidy() {
 	fsfreeze -u "$ext4" 2>/dev/null
@@ -232,10 +228,9 @@ revived() {
 
 # The same for each form of the name of an IA
 followed() {
-	local ia names=("rxe0/1@$address" rxe0 dummy0)
+	local ia
 
-	[ -z "$short" ] || names=(rxe0)
-	for ia in "${names[@]}"; do
+	for ia in "rxe0/1@$address" rxe0 dummy0; do
 		echo "port on $ia"
 		listen "$ia" && with_disk "device=file queues=1" revived || return
 	done
@@ -622,7 +617,7 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan $((short ? 27 : 29))
+tap_plan 29
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -654,10 +649,8 @@ check_with device-mapper "a write with FUA fails, although it is the only one" \
 check_with device-mapper "it is removed" bad_end
 check_with device-mapper "a disk whose partition table cannot be read is removed" hung_scan
 check_with ext4 "256 commands that hang do not stop another device" frozen
-if [ -z "$short" ]; then
-	tap_check "a path whose open hangs does not stop another device" fifo
-	check_with ext4 "a device that hangs is removed, and configfs stays usable" removed
-fi
+tap_check "a path whose open hangs does not stop another device" fifo
+check_with ext4 "a device that hangs is removed, and configfs stays usable" removed
 [ ! -e $devices/frozen ] || rmdir $devices/frozen
 tap_check "the connection that sends no command is ended" silent_ended
 tap_check "ports and devices are removed" rmdir $devices/file $port

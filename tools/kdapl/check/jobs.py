@@ -172,9 +172,10 @@ def kasan(kernel="own-6.12-debug"):
 
 
 def ci():
-    """make check, with KUnit on a kernel with sanitizers; then the oldest and the newest kernel."""
+    """make check, with KUnit on a kernel with sanitizers; the server of disks; other kernels."""
     debug = "own-6.12-debug"
-    return [*check(debug), *kasan(debug),
+    server = next(job for job in blk() if job.name == "blk-server-stock-6.12")
+    return [*check(debug), *kasan(debug), server,
             *(job for kernel in ("stock-6.1", "stock-newest") for job in (
                 build(kernel), guest(kernel, "loop", f"the loopback on {kernel}", "loop")))]
 
