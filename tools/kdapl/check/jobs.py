@@ -26,7 +26,7 @@ SOURCES = {
               f"{LAB}/requirements.txt",
               f"{TESTS}/lib.sh", "tests/lib", "tests/rxe/qp1_wake.c", "Makefile"),
     "loop": ("tests/consumers/loopback", "tests/lib", "tools/kdapl/loop"),
-    "selftests": (TESTS, "tests/consumers/actor", "tests/consumers/perf",
+    "selftests": (f"{TESTS}/run.sh", "tests/consumers/actor", "tests/consumers/perf",
                   "tests/consumers/stress", "tests/consumers/traffic", "tests/examples",
                   "tests/lib", "tools/kdapl/trace", "tools/kdapl/loop"),
     "stress": ("tests/consumers/stress", "tests/lib", f"{TESTS}/run.sh", f"{TESTS}/ledger.sh",
@@ -54,7 +54,7 @@ class Job:
     command: list
     about: str
     needs: tuple = ()
-    inputs: tuple = ()      # names of SOURCES
+    inputs: tuple = ()      # names of SOURCES, and paths
     kernel: str = ""
     step: bool = False
     product: bool = True    # it executes code of kdapl.ko or datblk, so its passes are counted
@@ -63,6 +63,11 @@ class Job:
 
     def is_guest(self):
         return bool(self.kernel) and not self.step
+
+
+def files(name):
+    """The paths of a group of SOURCES. Any other name is a path."""
+    return SOURCES.get(name, (name,))
 
 
 def has_kunit(kernel):
@@ -110,8 +115,10 @@ def guest(kernel, purpose, about, *inputs, name="", **more):
 
 
 def selftests(kernel, name, about, tests, **more):
-    return guest(kernel, "selftests", about, "selftests", "datblk", name=name, KDAPL_TESTS=tests,
-                 **more)
+    """Selftests by name; all, or with only --short all short ones, if there is none."""
+    scripts = [f"{TESTS}/{test}.sh" for test in tests.split() if test != "--short"]
+    return guest(kernel, "selftests", about, "selftests", *(scripts or [TESTS]), "datblk",
+                 name=name, KDAPL_TESTS=tests, **more)
 
 
 # ---- what a change must pass ------------------------------------------------------
@@ -351,7 +358,7 @@ def coverage(kernel="own-6.12"):
     compile_ = Job(f"gcov-build-{kernel}",
                    ["env", "KDAPL_GCOV=1", f"{CHECK}/build-modules", kernel],
                    f"modules for {kernel}, built for gcov", (f"setup-{kernel}",), product=False)
-    guests = [guest(kernel, "selftests", "selftests, for gcov", "selftests", "datblk",
+    guests = [guest(kernel, "selftests", "selftests, for gcov", "selftests", TESTS, "datblk",
                     name="gcov-selftests", minutes=90, **on),
               guest(kernel, "loop", "the loopback, for gcov", "loop", name="gcov-loop",
                     KDAPL_DIVIDE=10, **on),

@@ -52,7 +52,7 @@ class Store:
 
     def inputs(self, job):
         """The files on which the verdict of a job depends."""
-        paths = [path for name in job.inputs for path in jobs.SOURCES[name]]
+        paths = [path for name in job.inputs for path in jobs.files(name)]
         paths += jobs.kernel_files(job.kernel)
         out = [path[1:] for path in paths if path[0] == "-"]
 

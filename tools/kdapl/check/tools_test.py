@@ -344,12 +344,15 @@ class Store(Case):
                          using("wire"))
         self.assertEqual(self.stale_after("tree/tools/kdapl/lab/debug.config"), everything(
             lambda job: job.kernel == "own-6.12-debug" or "tree" in job.inputs))
+        self.assertEqual(self.stale_after("tree/tests/selftests/datblk_swap.sh"), everything(
+            lambda job: "datblk_swap" in str(job.command) or
+            {"tree", jobs.TESTS} & set(job.inputs)))
         self.assertEqual(self.stale_after("cache/kernels/stock-6.1/complete", "6.1.2"),
                          everything(lambda job: job.kernel == "stock-6.1"))
 
     def test_a_job_depends_on_what_its_modules_include(self):
         for job in jobs.plan(["check-all"]):
-            paths = {path for name in job.inputs for path in jobs.SOURCES[name]}
+            paths = {path for name in job.inputs for path in jobs.files(name)}
             for path in paths - {"."}:
                 makefile = TOP / path / "Makefile"
                 text = makefile.read_text("utf-8") if makefile.is_file() else ""
