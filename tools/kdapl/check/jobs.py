@@ -42,7 +42,8 @@ SOURCES = {
     "mutate": ("tools/kdapl/mutate", "tests/mutations", f"{CHECK}/suites.py"),
     "coverage": (f"{CHECK}/report-coverage", f"{CHECK}/fastpath.py"),
     "soak": (f"{CHECK}/trends.py",),
-    "packages": ("tools/debian", "tools/kdapl/package", "drivers/block/datblk"),
+    "packages": ("tools/debian", "tools/kdapl/package", f"{LAB}/package-root.sh",
+                 "tests/consumers/perf", "tests/examples", "Documentation/block/datblk.rst"),
     "tree": (".",),
 }
 
@@ -372,13 +373,18 @@ def coverage(kernel="own-6.12"):
         tuple(job.name for job in guests), (*inputs, "coverage"), kernel, product=False)]
 
 
+# Releases of Debian on which the packages are tested, and the kernel to which the test upgrades
+RELEASES = {"bookworm": "stock-6.1", "trixie": "stock-newest"}
+
+
 def packages():
     return [script("deb", "Debian packages, lintian", "tree", needs=("setup-deb",),
                    command=["tools/kdapl/package/build-packages"]),
-            Job("package", ["tools/kdapl/package/test-packages"],
-                "install, use, upgrade and purge the packages",
-                ("deb", "setup-stock-6.1", "setup-stock-6.12", "setup-root-package"),
-                ("kdapl", "guest", "packages"), "stock-6.12")]
+            *(Job(f"package-{release}", ["tools/kdapl/package/test-packages", release],
+                  f"install, use, upgrade and purge the packages on Debian's {release}",
+                  ("deb", f"setup-root-package-{release}"),
+                  ("kdapl", "guest", "datblk", "loop", "packages"), kernel, minutes=90)
+              for release, kernel in RELEASES.items())]
 
 
 def soak(kernel="stock-6.12"):
