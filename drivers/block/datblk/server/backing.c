@@ -337,23 +337,31 @@ static ssize_t datblk_file_write(struct file *file, struct kiocb *iocb, struct i
 	return put;
 }
 
-/* A short read means that the file became shorter */
+/*
+ * Only the return value says how much was transferred: netfs in Linux 6.12 does not advance the
+ * iterator of an unbuffered write. A short read means that the file became shorter.
+ */
 static int datblk_file_read_write(struct file *file, struct datblk_srv_command *cmd, loff_t pos)
 {
 	bool write = cmd->c.op == DATBLK_OP_WRITE;
+	unsigned int pages = datblk_backing_map(cmd);
 	struct iov_iter iter;
 	struct kiocb iocb;
 	ssize_t done;
+	u32 at;
 
-	iov_iter_bvec(&iter, write ? ITER_SOURCE : ITER_DEST, cmd->vecs, datblk_backing_map(cmd),
-		      cmd->c.length);
-	init_sync_kiocb(&iocb, file);
-	iocb.ki_pos = pos;
-	do {
+	for (at = 0; at < cmd->c.length; at += done) {
+		iov_iter_bvec(&iter, write ? ITER_SOURCE : ITER_DEST, cmd->vecs, pages,
+			      cmd->c.length);
+		iov_iter_advance(&iter, at);
+		init_sync_kiocb(&iocb, file);
+		iocb.ki_pos = pos + at;
 		done = write ? datblk_file_write(file, &iocb, &iter) :
 			       file->f_op->read_iter(&iocb, &iter);
-	} while (done > 0 && iov_iter_count(&iter));
-	return done > 0 ? 0 : done ?: -EIO;
+		if (done <= 0)
+			return done ?: -EIO;
+	}
+	return 0;
 }
 
 static int datblk_file_fallocate(struct file *file, int mode, loff_t pos, loff_t length)
