@@ -8,15 +8,6 @@
 
 #include <linux/version.h>
 
-/* hex2bin() has moved to a header of its own, which 6.12 includes in <linux/kernel.h> */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
-/* As the sources define it later; otherwise <linux/printk.h> defines it here */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-#include <linux/kernel.h>
-#else
-#include <linux/hex.h>
-#endif
-
 /* 7.1 replaced bdev_nonrot() */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0)
 #define bdev_rot(bdev)	(!bdev_nonrot(bdev))

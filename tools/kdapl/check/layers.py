@@ -29,8 +29,9 @@ TESTS = "tests"
 # Public in addition to NAME/NAME.h: the macros of tracepoints need a header of their own, and
 # memory/ also posts requests
 ALSO_PUBLIC = ("base/trace.h", "protocol/trace.h", "post/unsignalled.h")
-# The files outside the directories; the compiler includes the headers
-OUTSIDE = re.compile(r"\w+_compat\.h|\w+\.mod\.c")
+# The files outside the directories, and headers of the kernel for kernels that lack them; the
+# compiler includes the headers
+OUTSIDE = re.compile(r"\w+_compat\.h|\w+\.mod\.c|compat/.*")
 INCLUDE = re.compile(r'^#include (["<])([^">]+)[">]', re.M)
 
 
@@ -102,7 +103,7 @@ def main():
     sources = {str(path.relative_to(folder)): path.read_text(encoding="utf-8")
                for path in sorted(folder.rglob("*.[ch]"))
                if path.relative_to(folder).parts[0] != TESTS
-               and not OUTSIDE.fullmatch(path.name)}
+               and not OUTSIDE.fullmatch(str(path.relative_to(folder)))}
     nothing = [f"no objects in {folder / name}" for name in level
                if not any(file.startswith(f"{name}/") for file in graph)]
     for fault in nothing or check_folders(level, graph, sources) + check_includes(level, sources):

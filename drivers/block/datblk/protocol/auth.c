@@ -8,6 +8,7 @@
 #include <crypto/hash.h>
 #include <linux/err.h>
 #include <linux/export.h>
+#include <linux/hex.h>
 #include <linux/string.h>
 #include "protocol.h"
 

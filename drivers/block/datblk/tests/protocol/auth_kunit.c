@@ -5,6 +5,7 @@
  */
 #include <crypto/hash.h>
 #include <kunit/test.h>
+#include <linux/hex.h>
 #include <linux/jiffies.h>
 #include <linux/string.h>
 #include "protocol/protocol.h"
