@@ -462,16 +462,20 @@ KERNEL_TREE = {
     "drivers/infiniband/Kconfig": 'source "drivers/infiniband/ulp/ipoib/Kconfig"\n',
     "drivers/infiniband/ulp/Makefile": "obj-$(CONFIG_INFINIBAND_IPOIB) += ipoib/\n",
     "Documentation/infiniband/index.rst": ".. toctree::\n   :maxdepth: 1\n\n   ipoib\n",
+    "drivers/block/Kconfig": 'if BLK_DEV\n\nsource "drivers/block/null_blk/Kconfig"\n\nendif\n',
+    "drivers/block/Makefile": "obj-$(CONFIG_BLK_DEV_LOOP)\t+= loop.o\n",
+    "Documentation/block/index.rst": ".. toctree::\n\n   data-integrity\n   ioprio\n",
     "Documentation/ABI/testing/other": "",
     "include/other": "",
     "samples/Kconfig": "if SAMPLES\n\nendif # SAMPLES\n",
     "samples/Makefile": "",
-    "MAINTAINERS": "Maintainers List\n----------------\n\nLPC\nF:\tl\n\nKCSAN\nF:\tc\n\n"
-                   "KDUMP\nF:\td\n\nLAST\nF:\tx\n",
+    "MAINTAINERS": "Maintainers List\n----------------\n\nDAMON\nF:\td\n\nDAVICOM\nF:\te\n\n"
+                   "LPC\nF:\tl\n\nKCSAN\nF:\tc\n\nKDUMP\nF:\td\n\nLAST\nF:\tx\n",
 }
 # What a copied page must not name: other pages that were left out, and files of this repository
-OUT_OF_TREE = re.compile(r"kdapl-(install|testing)\b|tools/kdapl|"
-                         r"\btests/|``make |KDIR|(?<!ulp/kdapl/)README|CHANGELOG|CONTRIBUTING|Out of tree")
+OUT_OF_TREE = re.compile(r"kdapl-(install|testing)\b|tools/(kdapl|datblk)|datblkctl|"
+                         r"\btests/|``make |KDIR|(?<!ulp/kdapl/)(?<!block/datblk/)README|"
+                         r"CHANGELOG|CONTRIBUTING|Out of tree")
 
 
 class CopyToMainline(Case):
@@ -483,22 +487,32 @@ class CopyToMainline(Case):
         return {str(path.relative_to(self.folder)): path.read_text(encoding="utf-8")
                 for path in self.folder.rglob("*") if path.is_file()}
 
-    def test_a_tree_gets_kdapl_once(self):
+    def test_a_tree_gets_kdapl_and_datblk_once(self):
         for name, text in KERNEL_TREE.items():
             self.write(name, text)
         texts = self.copy()
         self.assertEqual(self.copy(), texts)
-        self.assertEqual({name for name in KERNEL_TREE if "kdapl" not in texts[name]},
+        self.assertEqual({name for name in KERNEL_TREE
+                          if "kdapl" not in texts[name] and "datblk" not in texts[name]},
                          {"include/other", "Documentation/ABI/testing/other"})
         self.assertEqual(re.findall(r"\n\n(\w+).*\n[MF]:", texts["MAINTAINERS"]),
-                         ["LPC", "KCSAN", "KDAPL", "KDUMP", "LAST"])
-        self.assertLess({"samples/kdapl/tutorial.h", "include/dat/kdat.h",
-                         "Documentation/ABI/testing/debugfs-kdapl"}, set(texts))
+                         ["DAMON", "DATBLK", "DAVICOM", "LPC", "KCSAN", "KDAPL", "KDUMP", "LAST"])
+        abi = {f"Documentation/ABI/testing/{path.name}"
+               for path in (TOP / "Documentation/ABI/testing").iterdir()}
+        self.assertLess({"samples/kdapl/tutorial.h", "include/dat/kdat.h", *abi}, set(texts))
+        self.assertEqual([name for name in texts if "compat" in name], [])
+        # The entries of MAINTAINERS cover all files that the tree gets
+        entries = re.findall(r"^F:\t(\S+)", texts["MAINTAINERS"], re.M)
+        self.assertEqual([name for name in texts if name not in KERNEL_TREE and not any(
+            name.startswith(entry) if entry.endswith("/") else Path(name).match(entry)
+            for entry in entries)], [])
         pages = {Path(name).name: text for name, text in texts.items()
-                 if re.fullmatch(r"Documentation/infiniband/kdapl.*\.rst", name)}
-        self.assertGreater(len(pages), 10)
+                 if re.fullmatch(r"Documentation/.*/(kdapl|datblk).*\.rst", name)}
+        self.assertGreater(len(pages), 11)
+        self.assertNotRegex(texts["drivers/block/datblk/Makefile"], "compat|Out of tree")
         for name, text in pages.items():
-            self.assertEqual((name, OUT_OF_TREE.findall(text)), (name, []))
+            found = [match[0] for match in OUT_OF_TREE.finditer(text)]
+            self.assertEqual((name, found), (name, []))
             self.assertEqual((name, set(re.findall(r"\bkdapl-[a-z-]+\.rst", text)) - set(pages)),
                              (name, set()))
 
