@@ -98,7 +98,7 @@ deb:
 	@tools/kdapl/lab/setup deb
 	@tools/kdapl/package/build-packages
 
-# LINUX: the kernel source that the series applies to; default: the newest that Debian offers
+# LINUX: the kernel source that the series apply to; default: the newest that Debian offers
 patchset:
 	@tools/kdapl/lab/setup packages $(if $(LINUX),,source-newest)
 	@tools/kdapl/upstream/patchset $(LINUX)
@@ -142,7 +142,7 @@ help:
 	@echo "  check-contexts   loopback, ledger and lifetimes in the other completion contexts"
 	@echo "  check-hca        the loopback on a model of an RDMA adapter, with every personality"
 	@echo "  check-rxe        faults of Soft-RoCE and the connection manager, without kdapl.ko"
-	@echo "  check-packages   install, upgrade and purge the packages in a root of Debian 12"
+	@echo "  check-packages   install, upgrade and purge the packages on Debian 12 and 13"
 	@echo "  coverage         lines of kdapl.ko that the tests reach (gcov)"
 	@echo "  soak, mutate     see below"
 	@echo "make status        the verdicts of all jobs, for this tree or (in brackets) for another one"
@@ -160,7 +160,7 @@ help:
 	@echo "                   build/perf.svg (4 minutes)"
 	@echo "make docs          HTML pages and section 9 manual pages, in build/docs"
 	@echo "make deb           Debian packages, in build/deb"
-	@echo "make patchset      a series of patches against a kernel source, in build/patchset"
+	@echo "make patchset      patches that add kDAPL and datblk to a kernel, in build/patchset"
 	@echo "make setup         only install packages and fetch kernels for the tests"
 
 .PHONY: all modules modules_tests install uninstall install_tools uninstall_tools clean distclean \

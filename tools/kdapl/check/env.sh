@@ -117,3 +117,21 @@ typedefs() {
 	sed -nE 's/^(typedef .*[ *]|\} *)(DAT_\w+);$/\2/p
 		s/^typedef .*\(\*(DAT_\w+)\).*/\1/p' include/dat/*.h | LC_ALL=C sort -r
 }
+
+# not_allowed [FILE...]: print the messages of checkpatch that checkpatch.conf does not allow
+not_allowed() {
+	awk '
+	FNR == NR {
+		if ($1 !~ /^#/ && NF)
+			allowed[$1 " " $2] = 1
+		next
+	}
+	{
+		for (rule in allowed) {
+			split(rule, r, " ")
+			if (index($0, r[2]) == 1 && $0 ~ ":" r[1] ":")
+				next
+		}
+		print
+	}' tools/kdapl/check/checkpatch.conf "${@:--}"
+}
