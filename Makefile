@@ -94,6 +94,9 @@ $(CHECKS) demo bench perf soak:
 status:
 	@$(CHECK)/run_jobs.py --status
 
+dist:
+	@tools/kdapl/package/make-dist
+
 deb:
 	@tools/kdapl/lab/setup deb
 	@tools/kdapl/package/build-packages
@@ -159,9 +162,10 @@ help:
 	@echo "make perf          measure kDAPL and plain verbs in a VM, write build/perf.txt and"
 	@echo "                   build/perf.svg (4 minutes)"
 	@echo "make docs          HTML pages and section 9 manual pages, in build/docs"
-	@echo "make deb           Debian packages, in build/deb"
+	@echo "make dist          the sources of this version, build/kdapl-VERSION.tar.gz"
+	@echo "make deb           Debian packages from that, in build/deb"
 	@echo "make patchset      patches that add kDAPL and datblk to a kernel, in build/patchset"
 	@echo "make setup         only install packages and fetch kernels for the tests"
 
 .PHONY: all modules modules_tests install uninstall install_tools uninstall_tools clean distclean \
-	setup $(CHECKS) demo bench perf soak status deb patchset docs check-litmus contract mutate help
+	setup $(CHECKS) demo bench perf soak status dist deb patchset docs check-litmus contract mutate help

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Test the scripts whose faults would hide a fault of the product: run_jobs.py, store.py, tap.py,
-suites.py, contract.py, trends.py, mutate.py, run-guest and lab/run_in_vm.py. Also test copy-to-mainline.
+suites.py, contract.py, trends.py, mutate.py, run-guest and lab/run_in_vm.py. Also test make-dist and
+copy-to-mainline.
 
   tools/kdapl/check/tools_test.py [CLASS[.TEST]...]
 
@@ -14,6 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 from contextlib import redirect_stdout
@@ -456,6 +458,43 @@ class Trends(Case):
         done = subprocess.run([HERE / "trends.py", path], check=False, text=True,
                               stdout=subprocess.PIPE)
         self.assertEqual((done.returncode, done.stdout.splitlines()[-1][:6]), (1, "not ok"))
+
+
+class Dist(Case):
+    """package/make-dist"""
+
+    def git(self, *words):
+        subprocess.run(["git", "-C", self.folder, "-c", "user.name=x", "-c", "user.email=x", *words],
+                       check=True, capture_output=True)
+
+    def dist(self):
+        """The tarball's bytes, and the text of a file in it."""
+        done = subprocess.run([self.folder / "tools/kdapl/package/make-dist"], check=True, text=True,
+                              capture_output=True)
+        self.assertEqual(done.stdout, "build/kdapl-1.2.tar.gz\n")
+        path = self.folder / done.stdout.strip()
+        with tarfile.open(path) as archive:
+            with archive.extractfile("kdapl-1.2/file.c") as file:
+                return path.read_bytes(), file.read().decode()
+
+    def test_a_commit_has_one_tarball(self):
+        for name in ("check/env.sh", "lab/compilers.sh", "package/make-dist"):
+            self.write(f"tools/kdapl/{name}", (HERE.parent / name).read_text(encoding="utf-8"))
+        self.write("drivers/infiniband/ulp/kdapl/module/main.c", 'MODULE_VERSION("1.2");\n')
+        self.write("file.c", "old")
+        self.write(".gitignore", "/build/\n*.o\n")
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "x")
+        first = self.dist()
+        self.assertEqual(first[1], "old")
+        self.write("file.o", "ignored")
+        os.utime(self.write("file.c", "old"), (1, 1))
+        self.assertEqual(self.dist(), first)
+        self.write("file.c", "new")
+        self.assertEqual(self.dist()[1], "new")
+        self.write("file.c", "old")
+        self.assertEqual(self.dist(), first)
 
 
 KERNEL_TREE = {
