@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The block device over DAT (drivers/block/datblk): client and server in one guest, over rxe.
+# The block device over DAT (drivers/block/datblk): client and server in one guest, over one RDMA device.
 # Data are verified through /dev/datblkN and compared with the device or file of the server.
 # KDAPL_BLK_ROUNDS=N: N restarts of the server during verified writes (default 2). The short form
 # has one, and leaves out buffered writes, the file as backing device and the loss of the server.
@@ -20,7 +20,7 @@ rounds=${KDAPL_BLK_ROUNDS:-$((short ? 1 : 2))}
 config=/sys/kernel/config/datblk
 port=$config/ports/p0
 work=/run/datblk
-address=10.9.9.1
+address=$ADDRESS
 
 tidy() {
 	touch "$work/stop"
@@ -43,7 +43,7 @@ trap tidy EXIT
 attach() {
 	disk=
 	exec 3<>/dev/datblk-control || return
-	! echo "connect ia=rxe0/1 address=$address $*" >&3 || read -r disk <&3
+	! echo "connect ia=$IA/1 address=$address $*" >&3 || read -r disk <&3
 	exec 3>&-
 	echo "$disk" >"$work/name"
 	[ -n "$disk" ]
@@ -277,7 +277,7 @@ clients() { echo "$1" >"$config/devices/file/clients"; }
 
 # The RDMA device of both sides goes away, and comes back
 device_lost() {
-	rxe_delete 0 && wait_for is_not "$disk" live && echo 0 >$port/enable && rxe_setup &&
+	device_delete && wait_for is_not "$disk" live && echo 0 >$port/enable && device_setup &&
 		echo 1 >$port/enable && wait_for is "$disk" live &&
 		read_one "$disk" 64k
 }
@@ -443,8 +443,8 @@ two_names() {
 	local first second
 
 	exec 3<>/dev/datblk-control || return
-	echo "connect ia=rxe0/1 address=$address device=file" >&3 && read -r first <&3 &&
-		echo "connect ia=rxe0/1 address=$address device=loop" >&3 && read -r second <&3
+	echo "connect ia=$IA/1 address=$address device=file" >&3 && read -r first <&3 &&
+		echo "connect ia=$IA/1 address=$address device=loop" >&3 && read -r second <&3
 	exec 3>&-
 	detach "$first" && detach "$second" && [ "$first" != "$second" ]
 }
@@ -526,7 +526,7 @@ start() {
 	[ -d /sys/kernel/config/nullb ] || mount -t configfs none /sys/kernel/config 2>/dev/null
 	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
 		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
-		loop=$(losetup -f --show $work/disk) && mkdir $port && echo rxe0/1 >$port/ia &&
+		loop=$(losetup -f --show $work/disk) && mkdir $port && echo "$IA/1" >$port/ia &&
 		echo 1 >$port/enable
 }
 

@@ -30,9 +30,9 @@ if ! has_fault_injection; then
 	exit 0
 fi
 
-rxe_setup
+device_setup
 kdapl_load
-kdapl_fail_allocs && kdapl_insmod kdapl_fault_inject stretch="$KDAPL_FACTOR"
+kdapl_fail_allocs && kdapl_insmod kdapl_fault_inject ia="$IA" stretch="$KDAPL_FACTOR"
 result=$(cat "$DEBUGFS/kdapl_fault_inject/result")
 results=$(grep -c '^\(not \)\?ok' <<<"$result")
 checks=4

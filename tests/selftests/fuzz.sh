@@ -26,9 +26,9 @@ all_made() {
 }
 
 tap_plan 7
-rxe_setup
+device_setup
 kdapl_load
-if kdapl_insmod kdapl_fuzz calls="$calls" seed="$seed" threads="${FUZZ_THREADS:-4}" \
+if kdapl_insmod kdapl_fuzz ia="$IA" calls="$calls" seed="$seed" threads="${FUZZ_THREADS:-4}" \
 	stretch="$KDAPL_FACTOR"; then
 	cat "$DEBUGFS/kdapl_fuzz/verdict" >"$verdict"
 	tap_relay <"$verdict"

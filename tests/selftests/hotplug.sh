@@ -20,13 +20,13 @@ tidy() {
 trap tidy EXIT
 
 # start_on CPU: start a stream whose first posts are made on this CPU
-start_on() { taskset -p -c "$1" $BASHPID >/dev/null && transfers_start rxe0; }
+start_on() { taskset -p -c "$1" $BASHPID >/dev/null && transfers_start "$IA"; }
 
 # switch CPU 0|1: take the CPU offline or online; the streams go on
 switch() { online "$1" "$2" && transfers 100; }
 
 # another: an IA is opened and connected now, and transfers 100
-another() { transfers_start rxe0 && transfers 100 && stream stop $((number + 1)); }
+another() { transfers_start "$IA" && transfers 100 && stream stop $((number + 1)); }
 
 # toggle CPU: several times without a pause
 toggle() {
@@ -45,7 +45,7 @@ if [ "$number" = 0 ]; then
 fi
 TRAFFIC_LIMIT=2
 tap_plan $((4 + 4 * number))
-rxe_setup || exit 1
+device_setup || exit 1
 for cpu in 0 $cpus; do
 	start_on "$cpu" || exit 1
 done

@@ -7,7 +7,7 @@
 # tier: short
 
 . "${0%/*}/lib.sh"
-trap 'rmmod kdapl_ledger 2>/dev/null; kdapl_unload; rxe_setup 0' EXIT
+trap 'rmmod kdapl_ledger 2>/dev/null; kdapl_unload; device_setup' EXIT
 
 posts=${LEDGER_POSTS:-60000}
 seed=${LEDGER_SEED:-1}
@@ -16,13 +16,13 @@ seed=${LEDGER_SEED:-1}
 reached() { [ "$(cat "$DEBUGFS/kdapl_ledger/progress")" -ge "$1" ]; }
 
 tap_plan 5
-rxe_setup
+device_setup
 kdapl_load
-if kdapl_insmod kdapl_ledger posts="$posts" seed="$seed" removals=3 stretch="$KDAPL_FACTOR" \
+if kdapl_insmod kdapl_ledger ia="$IA" posts="$posts" seed="$seed" removals=3 stretch="$KDAPL_FACTOR" \
 	context="$KDAPL_CONTEXT"; then
 	for ((percent = 1; percent <= 75; percent++)); do
 		wait_for reached "$percent" || break
-		[ $((percent % 25)) != 0 ] || { rxe_delete 0; rxe_setup 0; }
+		[ $((percent % 25)) != 0 ] || { device_delete; device_setup; }
 	done
 	tap_relay <"$DEBUGFS/kdapl_ledger/verdict"
 fi

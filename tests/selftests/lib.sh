@@ -20,6 +20,10 @@ KDAPL_SLOW=1
 read -r KDAPL_FACTOR HANG < <(awk "BEGIN { f = $KDAPL_STRETCH * $KDAPL_SLOW
 	print int(4 * f + 0.999), int(180 * f + 0.999) }")
 DEBUGFS=/sys/kernel/debug
+# The RDMA device of the selftests, its net device and its address: Soft-RoCE, or with options of the
+# adapter model in KDAPL_HCA (personality=mlx5) an instance of that
+IA=rxe0 NETDEV=dummy0 ADDRESS=10.9.9.1
+[ -z "${KDAPL_HCA:-}" ] || IA=hca0 NETDEV=hcanet0 ADDRESS=10.11.1.1
 tap_count=0
 
 # tap_plan N: N results follow
@@ -150,18 +154,51 @@ rxe_setup() {
 		{ tap_diag "rxe_setup: expected a GID for $addr on rxe$n: none"; return 1; }
 }
 
-# hca_setup [PARAMETER=VALUE...]: load the adapter model (tests/devices/hca): devices hca0 and hca1 on
-# hcanet0 and hcanet1 with the addresses 10.11.1.1 and 10.11.2.1
+# hca_setup [PARAMETER=VALUE...]: load the adapter model (tests/devices/hca), or add what hca_unbind or
+# hca_unplug has removed: devices hca0 and hca1 on hcanet0 and hcanet1 with the addresses 10.11.1.1 and
+# 10.11.2.1
 hca_setup() {
 	local n
 
-	kdapl_insmod kdapl_hca "$@" || return
+	if loaded kdapl_hca; then
+		# The functions without a driver are found again, too
+		echo 1 >/sys/bus/pci/rescan && hca_bind || return
+	else
+		kdapl_insmod kdapl_hca "$@" || return
+	fi
 	for n in 0 1; do
-		ip addr replace "10.11.$((n + 1)).1/24" dev "hcanet$n" &&
-			ip link set "hcanet$n" up || return
+		# In this order: a test may connect as soon as there is an address
+		ip link set "hcanet$n" up &&
+			ip addr replace "10.11.$((n + 1)).1/24" dev "hcanet$n" || return
 		wait_for gid_exists "hca$n" "10.11.$((n + 1)).1" ||
 			{ tap_diag "hca_setup: expected a GID on hca$n: none"; return 1; }
 	done
+}
+
+# hca_bind: give each PCI function of the adapter model its driver
+hca_bind() {
+	local function
+
+	for function in /sys/bus/pci/devices/*; do
+		[ "$(cat "$function/device")" != 0x11e8 ] || [ -e "$function/driver" ] ||
+			echo "${function##*/}" >/sys/bus/pci/drivers_probe || return
+	done
+}
+
+# hca_unbind, hca_unplug: remove the driver of hca0, or its PCI function. What the model has found goes
+# with its counters
+hca_unbind() {
+	hca_innocent &&
+		basename "$(readlink -f /sys/class/infiniband/hca0/device)" >/sys/bus/pci/drivers/kdapl_hca/unbind
+}
+hca_unplug() { hca_innocent && echo 1 >/sys/class/infiniband/hca0/device/remove; }
+
+# hca_unload: unload the adapter model, if it is loaded, and print what it has counted. Work items of
+# the RDMA core may still have a reference to it
+hca_unload() {
+	loaded kdapl_hca || return 0
+	tap_diag "$(grep . "$DEBUGFS"/kdapl_hca/hca[01]/stats)"
+	wait_for rmmod kdapl_hca
 }
 
 # hca_stat NAME: print the sum of a counter of both instances of the adapter model
@@ -170,14 +207,39 @@ hca_stat() {
 		"$DEBUGFS"/kdapl_hca/hca[01]/stats
 }
 
-# hca_innocent: the adapter model has found no fault of its users
+# hca_innocent: the adapter model has found no fault of its users. The log has what was found during a
+# removal
 hca_innocent() {
 	local what
 
+	loaded kdapl_hca || return 0
+	! dmesg | grep 'kdapl_hca .*\(DMA fault\|overrun\)' || return
 	for what in dma_faults cq_overruns bad_posts; do
 		[ "$(hca_stat $what)" = 0 ] ||
 			{ echo "expected no $what, $(hca_stat $what)"; return 1; }
 	done
+}
+
+# device_setup: create the RDMA device IA, or create it again. device_delete: delete it, as an
+# administrator does. device_unplug: delete it by what it depends on
+device_setup() {
+	# shellcheck disable=SC2086 # several options
+	case $IA in
+	rxe0) rxe_setup ;;
+	hca0) hca_setup $KDAPL_HCA ;;
+	esac
+}
+device_delete() {
+	case $IA in
+	rxe0) rxe_delete ;;
+	hca0) hca_unbind ;;
+	esac
+}
+device_unplug() {
+	case $IA in
+	rxe0) ip link delete dummy0 && wait_for test ! -e /sys/class/infiniband/rxe0 ;;
+	hca0) hca_unplug ;;
+	esac
 }
 
 # Separates the log of this selftest from that of the ones before it

@@ -6,7 +6,7 @@
 # covers: uses after free when CPUs free, close and remove what other CPUs use
 
 . "${0%/*}/lib.sh"
-trap 'rmmod kdapl_life 2>/dev/null; kdapl_unload; rxe_setup 0; rm -f "$caught"' EXIT
+trap 'rmmod kdapl_life 2>/dev/null; kdapl_unload; device_setup; rm -f "$caught"' EXIT
 
 caught=$(mktemp)
 dir=$DEBUGFS/kdapl_life
@@ -15,7 +15,7 @@ factor=${KDAPL_LIFE:-1}
 
 # Without kdapl_loop, which holds a reference to kdapl
 load_kdapl() { loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR"; }
-load() { kdapl_insmod kdapl_life stretch="$KDAPL_FACTOR" context="$KDAPL_CONTEXT"; }
+load() { kdapl_insmod kdapl_life ia="$IA" stretch="$KDAPL_FACTOR" context="$KDAPL_CONTEXT"; }
 
 # life COMMAND [ROUNDS]: run a loop or a step of kdapl_life; on failure print its log
 life() {
@@ -30,19 +30,12 @@ loop() {
 	tap_check "$4, $rounds rounds" life "$2" "$rounds"
 }
 
-# rxe_deleted: rxe0 no longer exists
-rxe_deleted() { [ ! -e /sys/class/infiniband/rxe0 ]; }
-
-# Two ways to remove the device
-delete_link() { rxe_delete 0; }
-delete_netdev() { ip link delete dummy0 && wait_for rxe_deleted; }
-
 # removal_round COMMAND: remove the device under load and inside an upcall, then close
 removal_round() {
 	life start && life hold && "$1" && life settle || return
 	# In a file, because tap_check runs this function in a subshell
 	grep 'began inside an upcall' "$dir/log" >>"$caught"
-	rxe_setup 0
+	device_setup
 }
 
 # unload_round HOW: unload the modules after the removal of the device, during it, or without
@@ -53,10 +46,10 @@ unload_round() {
 	life start || return
 	case $1 in
 	after)
-		rxe_delete 0 && rmmod kdapl_life && rmmod kdapl || return
+		device_delete && rmmod kdapl_life && rmmod kdapl || return
 		;;
 	during)
-		rxe_delete 0 &
+		device_delete &
 		pid=$!
 		rmmod kdapl_life && rmmod kdapl && wait "$pid" || return
 		;;
@@ -64,7 +57,7 @@ unload_round() {
 		rmmod kdapl_life && rmmod kdapl || return
 		;;
 	esac
-	[ "$1" = without ] || rxe_setup 0 || return
+	[ "$1" = without ] || device_setup || return
 	load_kdapl && load
 }
 
@@ -79,7 +72,7 @@ rounds() {
 }
 
 tap_plan 16
-rxe_setup 0
+device_setup
 kdapl_unload
 load_kdapl
 tap_check "kdapl_life loads" load
@@ -94,9 +87,10 @@ loop "C-40" psp 1 "dat_psp_free while connection requests arrive"
 loop "C-36 C-59" upcall 1 "calls that wait are refused in an upcall; an upcall schedules a free"
 loop "E-05" teardown 1 "TEARDOWN under load"
 tap_clauses C-31 C-57 C-58
-tap_check "rdma link delete, $((2 * factor)) rounds" rounds $((2 * factor)) removal_round delete_link
+tap_check "the device is deleted, $((2 * factor)) rounds" rounds $((2 * factor)) \
+	removal_round device_delete
 tap_clauses C-31 C-57 C-58
-tap_check "the net device is deleted, $factor rounds" rounds "$factor" removal_round delete_netdev
+tap_check "what it depends on is deleted, $factor rounds" rounds "$factor" removal_round device_unplug
 # Not a test: it depends on when the kernel calls the client of the device
 tap_diag "$(grep -c . "$caught") removals began inside an upcall"
 for how in after during without; do

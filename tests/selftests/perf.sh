@@ -73,8 +73,8 @@ tap_check "measure all operations" measure 36 -s 1,100,4096 -n 90 -q 3 -t 7
 tap_check "measure large messages, one outstanding" \
 	measure 4 -s 1048576 -n 4 -t 1 --test bw --op write,read
 tap_check "measure for a time, with 128 outstanding" measure 4 -D 1 -t 128 --op send
-tap_check "start a server" serve -p 18800
-tap_check "measure with the server" measure 12 -p 18800 -n 20 10.9.9.1
+tap_check "start a server" serve -d "$IA" -p 18800
+tap_check "measure with the server" measure 12 -d "$IA" -p 18800 -n 20 "$ADDRESS"
 tap_check "the server ends with its client" served
 tap_check "an unknown interface adapter is reported" \
 	fails 3 "cannot open the interface adapter none0" -d none0

@@ -26,10 +26,10 @@ netdev_timeout=/proc/sys/net/core/netdev_unregister_timeout_secs
 
 limit=$(awk "BEGIN { print ${SELFTEST_TIME:-1200} * $KDAPL_STRETCH * $slow }")
 
-# modules_left: print the modules of the project that are loaded, except kdapl_qp1_wake, which
-# stays loaded with rxe
+# modules_left: print the modules of the project that are loaded, except those that stay loaded with
+# the RDMA device
 modules_left() {
-	sed -n 's/^\(kdapl[a-z0-9_]*\|datblk_[a-z]*\|first_consumer\|tutorial_[a-z]*\) .*/\1/p' /proc/modules | grep -vx kdapl_qp1_wake
+	sed -n 's/^\(kdapl[a-z0-9_]*\|datblk_[a-z]*\|first_consumer\|tutorial_[a-z]*\) .*/\1/p' /proc/modules | grep -vxE 'kdapl_qp1_wake|kdapl_hca'
 }
 
 # chosen: print the names of the selftests to run if none is named
@@ -69,6 +69,10 @@ for name in "${names[@]}"; do
 	left=$(modules_left)
 	if [ -n "$left" ]; then
 		echo "# $name: expected all modules to be unloaded, still loaded: $left"
+		status=1
+	fi
+	if ! fault=$(hca_innocent 2>&1); then
+		tap_diag "$name: $fault"
 		status=1
 	fi
 	if [ "$status" = 0 ] && ! grep -q '^not ok' "$out"; then

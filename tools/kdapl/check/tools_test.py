@@ -272,14 +272,16 @@ done
 exec bash -c "$1"
 """
 FAKE_LIB = """
-for name in kunit_off rxe_setup kdapl_load load_cpus stop_load sanitizer_results; do
+for name in kunit_off device_setup kdapl_load load_cpus stop_load hca_unload sanitizer_results; do
 	eval "$name() { :; }"
 done
 kdapl_unload() { return UNLOAD; }
+hca_innocent() { return FOUND; }
 """
-# Lines of TAP from kdapl-loop, exit status of the unload, and that of run-guest
-LOOPS = (("1..1|ok 1 - a", 0, 0), ("1..1|ok 1 - a", 1, 1), ("1..1|not ok 1 - a", 0, 1),
-         ("1..2|ok 1 - a", 0, 1), ("1..0", 0, 1))
+# Lines of TAP from kdapl-loop, exit statuses of the unload and of the question whether the adapter
+# model has found a fault, and that of run-guest
+LOOPS = (("1..1|ok 1 - a", 0, 0, 0), ("1..1|ok 1 - a", 1, 0, 1), ("1..1|ok 1 - a", 0, 1, 1),
+         ("1..1|not ok 1 - a", 0, 0, 1), ("1..2|ok 1 - a", 0, 0, 1), ("1..0", 0, 0, 1))
 
 
 class Guest(Case):
@@ -297,9 +299,10 @@ class Guest(Case):
             self.write(name, "")
         self.write("tools/kdapl/lab/run_in_vm.py", FAKE_RUN)
         clean = {name: value for name, value in os.environ.items() if not name.startswith("KDAPL_")}
-        for lines, unload, status in LOOPS:
+        for lines, unload, found, status in LOOPS:
             self.write("tools/kdapl/loop/kdapl-loop", f"#!/bin/sh\necho '{lines}' | tr '|' '\\n'\n")
-            self.write("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(unload)))
+            self.write("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(unload)).replace(
+                "FOUND", str(found)))
             done = subprocess.run([check / "run-guest", "some", "loop"], check=False,
                                   env=clean | {"KDAPL_CACHE": str(self.folder / "cache")},
                                   capture_output=True)
