@@ -38,6 +38,12 @@
  * Behaviours in which adapters differ from rxe and from each other. The fake device has
  * none of them unless a test sets the flag in fake_dev.personality before the behaviour
  * matters. Each flag is one behaviour; its comment names a driver that behaves so.
+ *
+ * The adapter model (tests/devices/hca) has NO_LAST_WQE, NO_FLUSH_IN_INIT, READS_FIRST_SGE,
+ * ARMS_BY_EQUALITY and COUNTS_BLOCKS, too. It shows that nothing hangs and no byte is wrong on a
+ * device that behaves so. Here a test chooses the moment, and sees what the model hides: the
+ * arguments of the verbs, and the number, order and time of events. Each flag has a breakage in
+ * tests/mutations that only its KUnit case notices, since make mutate does not run on the model.
  */
 enum fake_personality {
 	/* A QP in ERROR never raises LAST_WQE_REACHED (rxe of 6.1) */
