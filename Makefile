@@ -140,7 +140,7 @@ help:
 	@echo "  check-kasan      some tests with KASAN, lockdep, kmemleak and other sanitizers"
 	@echo "  check-debug      all tests with these sanitizers, with KCSAN, and on PREEMPT_RT"
 	@echo "  check-races      all tests with KCSAN, and on PREEMPT_RT"
-	@echo "  check-arm64      KUnit and a short loopback on an emulated arm64 machine"
+	@echo "  check-arm64      KUnit and a short loopback on emulated arm64, also with KASAN"
 	@echo "  check-blk        disks over DAT: verified I/O, restarts of the server"
 	@echo "  check-contexts   loopback, ledger and lifetimes in the other completion contexts"
 	@echo "  check-hca        the loopback on a model of an RDMA adapter, with every personality"

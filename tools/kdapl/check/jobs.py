@@ -79,7 +79,7 @@ def kernel_files(kernel):
     """The files with the configuration of a kernel that setup builds."""
     if not kernel.startswith("own-"):
         return ()
-    variant = kernel.split("-", 2)[2:] or (["newest"] if kernel == "own-newest" else [])
+    variant = kernel.split("-")[2:] or (["newest"] if kernel == "own-newest" else [])
     common = [] if kernel.endswith("-uml") else ["kernel"]
     return tuple(f"{LAB}/{name}.config" for name in [*common, *variant])
 
@@ -202,10 +202,14 @@ KERNELS = (*STOCK, "cloud-6.1", "cloud-6.12", "rt-6.1", "rt-6.12", "deb13", "sto
 ALL_TESTS = ""      # of run.sh
 
 
-def arm64(kernel="own-6.12-arm64"):
+def arm64():
     """Only the short loopback is fast enough on an emulated machine."""
-    return [build(kernel), kunit(kernel),
-            guest(kernel, "loop-short", "short loopback on arm64", "loop")]
+    plain, kasan_tags = "own-6.12-arm64", "own-6.12-arm64-kasan"
+    return [build(plain), kunit(plain),
+            guest(plain, "loop-short", "short loopback on arm64", "loop"),
+            build(kasan_tags), kunit(kasan_tags),
+            guest(kasan_tags, "loop-short", "short loopback on arm64 with KASAN", "loop",
+                  KDAPL_DIVIDE=10)]
 
 
 def kernels():
@@ -425,10 +429,10 @@ def plan(targets):
                 sys.exit(f"{target} and the targets before it have different jobs {job.name}")
     needed = dict.fromkeys(need for job in jobs.values() for need in job.needs)
     steps = {name: setup(name.removeprefix("setup-")) for name in needed if name not in jobs}
-    if any(job.kernel.endswith("-arm64") for job in jobs.values()):
+    if any("-arm64" in job.kernel for job in jobs.values()):
         steps["setup-arm64-root"] = setup("arm64-root")
         for job in jobs.values():
-            if job.kernel.endswith("-arm64"):
+            if "-arm64" in job.kernel:
                 job.needs = (*job.needs, "setup-arm64-root")
     return list((steps | jobs).values())
 

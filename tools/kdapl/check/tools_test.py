@@ -355,6 +355,16 @@ class Store(Case):
         self.assertEqual(self.stale_after("cache/kernels/stock-6.1/complete", "6.1.2"),
                          everything(lambda job: job.kernel == "stock-6.1"))
 
+    def test_a_job_depends_on_the_configuration_of_its_kernel(self):
+        for kernel in sorted({job.kernel for job in jobs.plan(["check-all"])}):
+            with self.subTest(kernel):
+                done = subprocess.run(
+                    ["bash", "-c", 'HERE=$1; . "$1/kernels.sh"; fragments "$2"', "bash",
+                     jobs.LAB, kernel], cwd=TOP, check=True, text=True, capture_output=True)
+                own = kernel.startswith("own-")
+                self.assertEqual(list(jobs.kernel_files(kernel)), done.stdout.split() * own)
+                self.assertTrue(all((TOP / name).is_file() for name in jobs.kernel_files(kernel)))
+
     def test_a_job_depends_on_what_its_modules_include(self):
         for job in jobs.plan(["check-all"]):
             paths = {path for name in job.inputs for path in jobs.files(name)}

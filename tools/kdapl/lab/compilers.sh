@@ -10,7 +10,7 @@ export CCACHE_MAXSIZE=4G
 # cross NAME: print the variables of make for this kernel, one a line
 cross() {
 	case $1 in
-	*-arm64) printf '%s\n' ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- ;;
+	*-arm64*) printf '%s\n' ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- ;;
 	*-uml) printf '%s\n' ARCH=um CROSS_COMPILE= ;;
 	esac
 }

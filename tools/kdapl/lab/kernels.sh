@@ -188,16 +188,19 @@ own_version() {
 	esac
 }
 
-# fragments NAME: print the configuration fragments of an own kernel
+# fragments NAME: print the configuration fragments of an own kernel, one for each word of its name
+# after the source
 fragments() {
-	local source variant
+	local source variant word
 
 	source=$(own_source "$1")
 	variant=${1#"own-$source"}
 	# User Mode Linux lacks most of kernel.config
 	[ "$variant" = -uml ] || echo "$HERE/kernel.config"
 	[ "$source" != newest ] || echo "$HERE/newest.config"
-	[ -z "$variant" ] || echo "$HERE/${variant#-}.config"
+	for word in ${variant//-/ }; do
+		echo "$HERE/$word.config"
+	done
 }
 
 # wanted FILE...: print the options that these files set; the last setting counts
@@ -242,8 +245,8 @@ own() {
 
 	source_tree "$(own_source "$name")"
 	mapfile -t CROSS < <(cross "$name")
-	[[ $name != *-arm64 ]] || packages "${ARM64_PACKAGES[@]}"
-	[[ $name != *-arm64 ]] || image=arch/arm64/boot/Image
+	[[ $name != *-arm64* ]] || packages "${ARM64_PACKAGES[@]}"
+	[[ $name != *-arm64* ]] || image=arch/arm64/boot/Image
 	[[ $name != *-uml ]] || image=linux
 	mapfile -t FRAGMENTS < <(fragments "$name")
 	set -- "${FRAGMENTS[@]}"

@@ -214,7 +214,7 @@ def fail(text):
 def is_foreign(name):
     """Is this a kernel of another architecture? Then QEMU emulates the whole machine, and the
     guest's root file system is that of setup arm64-root."""
-    return name.endswith("-arm64")
+    return "-arm64" in name
 
 
 def is_uml(name):
