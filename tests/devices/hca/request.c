@@ -302,17 +302,22 @@ static bool hca_stalled(struct hca_qp *qp, const struct hca_swqe *wqe)
 	return true;
 }
 
-/* Local operations before the first request without an acknowledgment are done */
-static void hca_transmit(struct hca_qp *qp)
+/*
+ * Local operations before the first request without an acknowledgment are done. Returns whether
+ * it has sent anything; qp->next does not tell, because an answer may have set it back.
+ */
+static bool hca_transmit(struct hca_qp *qp)
 {
 	u32 budget = 1 + hca_random(max(hca_opt.burst, 1));
 	u64 head = hca_head(qp);
 	struct hca_swqe *wqe;
+	bool sent = false;
 
 	while (budget-- && qp->next != head && !qp->rnr_at && !qp->failed) {
 		wqe = hca_slot(&qp->sq, qp->next);
 		if (hca_stalled(qp, wqe))
-			return;
+			break;
+		sent = true;
 		if (!wqe->sent && !hca_is_local(wqe))
 			hca_number(qp, wqe);
 		if (hca_is_local(wqe)) {
@@ -330,6 +335,7 @@ static void hca_transmit(struct hca_qp *qp)
 			qp->next++;
 		}
 	}
+	return sent;
 }
 
 /* Is an acknowledged request signalled, at or after @at? */
@@ -392,15 +398,13 @@ static bool hca_acknowledge(struct hca_qp *qp)
 
 static void hca_step_rc(struct hca_qp *qp)
 {
-	u64 next = qp->next;
 	bool more;
 
 	hca_expired(&qp->rnr_at);
 	hca_expired(&qp->delay_at);
 	if (hca_expired(&qp->ack_at))
 		hca_go_back(qp);
-	hca_transmit(qp);
-	more = qp->next != next;
+	more = hca_transmit(qp);
 	/* Acknowledgements of some requests arrive after later ones were sent */
 	if (!more || hca_random(2))
 		more |= hca_acknowledge(qp);
