@@ -227,8 +227,9 @@ def kernels():
 
 def intree(kernel):
     return Job(f"intree-{kernel}", [f"{CHECK}/build-in-tree", kernel],
-               "the module in a kernel tree", (f"setup-{kernel}",), ("kdapl", "suites"), kernel,
-               product=False)
+               "the modules in a kernel tree", (f"setup-{kernel}",),
+               ("kdapl", "suites", "datblk", f"{CHECK}/build-in-tree", "tools/kdapl/upstream"),
+               kernel, product=False)
 
 
 def contexts(kernel="stock-6.12"):
