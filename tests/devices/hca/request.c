@@ -291,11 +291,17 @@ static void hca_send(struct hca_qp *qp, struct hca_swqe *wqe)
 	}
 }
 
+/*
+ * Has this request to wait? One that is sent again has waited before; the reads that are
+ * outstanding may be later ones.
+ */
 static bool hca_stalled(struct hca_qp *qp, const struct hca_swqe *wqe)
 {
+	if (wqe->sent)
+		return false;
 	if ((wqe->flags & IB_SEND_FENCE) && qp->reads)
 		return true;
-	if (!hca_is_read(wqe) || wqe->sent || !qp->attr.max_rd_atomic ||
+	if (!hca_is_read(wqe) || !qp->attr.max_rd_atomic ||
 	    qp->reads < qp->attr.max_rd_atomic)
 		return false;
 	hca_count(to_hca(qp->ibqp.device), HCA_STALLS);
