@@ -299,8 +299,13 @@ static bool hca_stalled(struct hca_qp *qp, const struct hca_swqe *wqe)
 {
 	if (wqe->sent)
 		return false;
-	if ((wqe->flags & IB_SEND_FENCE) && qp->reads)
-		return true;
+	if (wqe->flags & IB_SEND_FENCE) {
+		if (qp->reads)
+			return true;
+		/* An invalidation waits for all requests before it (IBTA vol. 1, 10.6.5.1) */
+		if (wqe->op == IB_WR_LOCAL_INV && qp->acked != qp->next)
+			return true;
+	}
 	if (!hca_is_read(wqe) || !qp->attr.max_rd_atomic ||
 	    qp->reads < qp->attr.max_rd_atomic)
 		return false;
