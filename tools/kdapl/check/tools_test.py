@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Test the scripts whose faults would hide a fault of the product: run_jobs.py, store.py, tap.py,
-suites.py, contract.py, trends.py, mutate.py, run-guest and lab/run_in_vm.py. Also test make-dist and
-copy-to-mainline.
+suites.py, contract.py, trends.py, mutate.py, run-guest and lab/run_in_vm.py. Also test make-dist
+and copy-to-mainline.
 
   tools/kdapl/check/tools_test.py [CLASS[.TEST]...]
 
@@ -477,13 +477,13 @@ class Dist(Case):
     """package/make-dist"""
 
     def git(self, *words):
-        subprocess.run(["git", "-C", self.folder, "-c", "user.name=x", "-c", "user.email=x", *words],
-                       check=True, capture_output=True)
+        subprocess.run(["git", "-C", self.folder, "-c", "user.name=x", "-c", "user.email=x",
+                        *words], check=True, capture_output=True)
 
     def dist(self):
         """The tarball's bytes, and the text of a file in it."""
-        done = subprocess.run([self.folder / "tools/kdapl/package/make-dist"], check=True, text=True,
-                              capture_output=True)
+        done = subprocess.run([self.folder / "tools/kdapl/package/make-dist"], check=True,
+                              text=True, capture_output=True)
         self.assertEqual(done.stdout, "build/kdapl-1.2.tar.gz\n")
         path = self.folder / done.stdout.strip()
         with tarfile.open(path) as archive:
