@@ -143,7 +143,7 @@ help:
 	@echo "  check-arm64      KUnit and a short loopback on emulated arm64, also with KASAN"
 	@echo "  check-blk        disks over DAT: verified I/O, restarts of the server"
 	@echo "  check-contexts   loopback, ledger and lifetimes in the other completion contexts"
-	@echo "  check-hca        the loopback on a model of an RDMA adapter, with every personality"
+	@echo "  check-hca        tests on a model of an RDMA adapter, with every personality, and a table"
 	@echo "  check-rxe        faults of Soft-RoCE and the connection manager, without kdapl.ko"
 	@echo "  check-packages   install, upgrade and purge the packages on Debian 12 and 13"
 	@echo "  coverage         lines of kdapl.ko that the tests reach (gcov)"

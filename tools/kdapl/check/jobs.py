@@ -61,6 +61,7 @@ class Job:
     product: bool = True    # it executes code of kdapl.ko or datblk, so its passes are counted
     weight: int = 1         # 2 for two guests; 0 for a setup that only fetches, under its lock
     minutes: int = 30       # only a job that hangs takes longer
+    cell: tuple = ()        # row and column of the table of check-hca
 
     def is_guest(self):
         return bool(self.kernel) and not self.step
@@ -118,7 +119,8 @@ def guest(kernel, purpose, about, *inputs, name="", **more):
 def selftests(kernel, name, about, tests, **more):
     """Selftests by name; all, or with only --short all short ones, if there is none."""
     scripts = [f"{TESTS}/{test}.sh" for test in tests.split() if test != "--short"]
-    return guest(kernel, "selftests", about, "selftests", *(scripts or [TESTS]), "datblk",
+    model = ["hca"] if "KDAPL_HCA" in more else []
+    return guest(kernel, "selftests", about, "selftests", *(scripts or [TESTS]), "datblk", *model,
                  name=name, KDAPL_TESTS=tests, **more)
 
 
@@ -298,19 +300,50 @@ def races():
 
 # The adapter model (tests/devices/hca/README.rst): its personalities, and faults of the wire
 HCA = {
-    "ibta": "", "mlx5": "personality=mlx5", "irdma": "personality=irdma",
+    "ibta": "personality=ibta", "mlx5": "personality=mlx5", "irdma": "personality=irdma",
     "bnxt_re": "personality=bnxt_re", "qedr": "personality=qedr",
     "faults": "drop=100 duplicate=50 delay=300 last_first=1",
 }
+# The selftests that run on it: description, names, variables
+HCA_TESTS = {
+    "ledger": ("200,000 posts accounted for", "ledger", {"LEDGER_POSTS": 200000}),
+    "life": ("lifetimes, CPUs that go offline", "lifetime hotplug", {}),
+    "fuzz": ("100,000 random calls", "fuzz", {"FUZZ_CALLS": 100000}),
+    "datblk": ("disks", "--short datblk", {}),
+    "users": ("plain verbs", "perf", {}),
+}
+# The same with KASAN and lockdep. What fails when an allocation does depends on the objects of the
+# device, not on the behaviour of the wire
+HCA_DEBUG = {
+    "ledger": ("20,000 posts accounted for", "ledger", {"LEDGER_POSTS": 20000}, ("mlx5", "faults")),
+    "fault": ("failing allocations", "fault_inject", {}, ("ibta", "irdma")),
+    "fuzz": ("20,000 random calls", "fuzz", {"FUZZ_CALLS": 20000}, ("bnxt_re",)),
+}
 
 
-def hca(kernel="stock-6.12"):
+def hca_test(kernel, case, personality, about, tests, env, row):
+    # Only the loopback runs without shared receive queues
+    options = HCA[personality] + " srq=1" * (personality == "irdma")
+    return selftests(kernel, f"hca-{case}-{personality}",
+                     f"{about}, on the adapter model, {options}", tests, cell=(row, personality),
+                     KDAPL_HCA=options, **env)
+
+
+def hca(kernel="stock-6.12", debug_kernel="own-6.12-debug"):
+    """Each personality, and what it has to pass."""
     # Personalities other than the default differ from the specification
-    return [build(kernel), guest(kernel, "conform", "Soft-RoCE and the adapter model against the "
-                                 "specification", "hca", product=False)] + [
-        guest(kernel, "hca", f"the loopback on the adapter model, {options or 'as specified'}",
-              "hca", "loop", name=f"hca-{name}", KDAPL_HCA=options)
-        for name, options in HCA.items()]
+    jobs = [build(kernel), build(debug_kernel), guest(
+        kernel, "conform", "Soft-RoCE and the adapter model against the specification", "hca",
+        product=False, cell=("conform", "ibta"))]
+    for name, options in HCA.items():
+        jobs.append(guest(kernel, "loop", f"the loopback on the adapter model, {options}", "hca",
+                          "loop", name=f"hca-loop-{name}", cell=("loop", name), KDAPL_HCA=options,
+                          KDAPL_DIVIDE=20))
+        jobs += [hca_test(kernel, case, name, about, tests, env, case)
+                 for case, (about, tests, env) in HCA_TESTS.items()]
+        jobs += [hca_test(debug_kernel, case, name, about, tests, env, f"{case}, KASAN")
+                 for case, (about, tests, env, names) in HCA_DEBUG.items() if name in names]
+    return jobs
 
 
 def blk(debug="own-6.12-debug"):

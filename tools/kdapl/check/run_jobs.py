@@ -30,7 +30,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 import jobs  # noqa: E402 (in this directory)
 import tap  # noqa: E402
-from store import Store, order, table  # noqa: E402
+from store import Store, cells, order, table  # noqa: E402
 
 TOP = Path(__file__).resolve().parents[3]
 LOGS = TOP / "build" / "logs"
@@ -246,6 +246,8 @@ def run_targets(targets, limit):
     total = run_jobs(chosen(targets, store), store, limit)
     if set(CONTRACT) & set(targets):
         contract(total)
+    if any(job.cell for job in jobs.plan(targets)):
+        print("\n".join(f"== {line}" for line in cells(store, jobs.plan(targets))))
     print(f"== {total.others} checks of sources, tools and environment passed, too")
     print(f"== done in {(time.monotonic() - begin) / 60:.1f} min, {children_cpu():.0f} s of CPU; "
           f"logs: {os.path.relpath(LOGS)}")

@@ -117,6 +117,22 @@ def order(store, todo):
     return sorted(todo, key=rank)
 
 
+def cells(store, known):
+    """The table of check-hca, and its closing line: the verdicts of the jobs that have a cell."""
+    verdicts = {job.cell: store.load(job) for job in known if job.cell}
+    rows, columns = (list(dict.fromkeys(place)) for place in zip(*verdicts, strict=True))
+    words = {cell: "not run" if not (verdict and verdict.current) else
+             f"{verdict.failed} failed" if verdict.failed else f"ok {verdict.passed}"
+             for cell, verdict in verdicts.items()}
+    grid = [["", *columns], *([row, *(words.get((row, column), "-") for column in columns)]
+                              for row in rows)]
+    lines = ["".join(f"{word:16}" for word in line).rstrip() for line in grid]
+    counts = {kind: sum(kind in word for word in words.values())
+              for kind in ("ok", "failed", "not run")}
+    return [*lines, f"of {len(words)} cells " + ", ".join(
+        f"{count} {kind}" for kind, count in counts.items())]
+
+
 def table(store, known):
     """The lines of make status: each job with its verdict for this tree, or else the last one."""
     lines = [f"{'job':34} {'verdict':8} {'passed':>6} {'failed':>6} {'skipped':>7} {'min':>6} "

@@ -396,6 +396,23 @@ class Store(Case):
         self.assertEqual([job.name for job in store.order(tree, todo)],
                          [todo[0].name, todo[2].name, todo[1].name])
 
+    def test_the_table_of_check_hca_has_a_cell_for_each_job(self):
+        tree, todo = store.Store(self.top, self.cache), [job for job in jobs.hca() if job.cell]
+        verdicts = {("loop", "mlx5"): "ok 1 - a|ok 2 - b",
+                    ("ledger", "mlx5"): "not ok 1 - a|ok 2 - b"}
+        for job in todo:
+            if job.cell in verdicts:
+                job.took = job.cpu = 1
+                text = verdicts[job.cell].replace("|", "\n")
+                tree.save(job, tree.key(job), tap.Tap().read(text), text)
+        lines = store.cells(tree, todo)
+        rows = {line[:16].strip(): re.split("  +", line[16:]) for line in lines[:-1]}
+        self.assertEqual(rows[""], list(jobs.HCA))
+        self.assertEqual(rows["loop"][:3], ["not run", "ok 2", "not run"])
+        self.assertEqual(rows["ledger"][:3], ["not run", "1 failed", "not run"])
+        self.assertEqual(rows["conform"][:2], ["not run", "-"])
+        self.assertEqual(lines[-1], f"of {len(todo)} cells 1 ok, 1 failed, {len(todo) - 2} not run")
+
 
 class Runner(Case):
     """run_jobs.py"""
