@@ -122,8 +122,12 @@ static bool call(struct hostile_peer *peer)
  */
 bool hostile_wait_outcome(struct hostile_peer *peer)
 {
-	/* Pairs with hostile_peer_note(): the private data are complete */
-	if (wait_for(peer, smp_load_acquire(&peer->established)))
+	/*
+	 * Pairs with hostile_peer_note(): the private data are complete. The connection may be over
+	 * before, because rdma_cm moves the QP to ERROR before it reports a reject.
+	 */
+	if (wait_event_timeout(peer->wait, smp_load_acquire(&peer->answered),
+			       test_limit(TEST_HANG_MS)))
 		return peer->established;
 	test_fail("the server does not answer a login");
 	return false;

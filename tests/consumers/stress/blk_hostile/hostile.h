@@ -47,6 +47,7 @@ struct hostile_peer {
 	void (*received)(struct hostile_peer *peer, const void *message, const struct ib_wc *wc);
 	wait_queue_head_t wait;		/* woken when a connection changes */
 	bool resolved;			/* the route */
+	bool answered;			/* rdma_cm has told the outcome of the request */
 	bool established;
 	bool over;			/* nothing is sent any more; READ_ONCE */
 	spinlock_t lock;		/* guards busy of the slots */

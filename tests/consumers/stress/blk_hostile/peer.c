@@ -181,8 +181,7 @@ void hostile_peer_note(struct hostile_peer *peer, const struct rdma_cm_event *ev
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		note_private(peer, conn->private_data, conn->private_data_len);
-		/* Pairs with the reader, who uses the private data */
-		smp_store_release(&peer->established, true);
+		peer->established = true;
 		break;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
@@ -193,6 +192,9 @@ void hostile_peer_note(struct hostile_peer *peer, const struct rdma_cm_event *ev
 		hostile_peer_over(peer);
 		break;
 	}
+	/* Pairs with the reader, who uses the private data */
+	if (event->event != RDMA_CM_EVENT_ROUTE_RESOLVED)
+		smp_store_release(&peer->answered, true);
 	wake_up_all(&peer->wait);
 }
 
