@@ -368,6 +368,8 @@ static bool hca_read_done(struct hca_qp *qp, struct hca_swqe *wqe)
 	enum hca_answer answer = hca_respond_read(qp, wqe);
 
 	if (answer == HCA_SILENCE) {
+		/* Without the response, nothing from here on is acknowledged: 9.7.6.1 */
+		qp->acked = qp->una;
 		hca_wait_for_ack(qp);
 		return false;
 	}
