@@ -198,6 +198,31 @@ static void fence(struct cf *cf)
 	cf_say(cf, filled(&cf->b, CF_MEM / 2, 0x55, 3000) ? "all data" : "old data");
 }
 
+/* The response to a read comes before the refusal of the request behind it */
+static void read_before_error(struct cf *cf)
+{
+	if (!cf_ready(cf) || !cf_register(&cf->b, IB_ACCESS_REMOTE_READ))
+		return;
+	memset(cf->b.mem, 0x66, 3000);
+	cf_rdma(&cf->a, IB_WR_RDMA_READ, 1, cf->b.mr->iova, cf->b.mr->rkey, 3000);
+	cf_rdma(&cf->a, IB_WR_RDMA_WRITE, 2, 0, CF_BAD_KEY, 8);
+	cf_say(cf, "%s", cf_wait(&cf->a));
+	cf_say(cf, filled(&cf->a, 0, 0x66, 3000) ? "all data" : "old data");
+	cf_say(cf, "%s", cf_wait(&cf->a));
+}
+
+/* A read that the peer does not answer any more */
+static void read_from_dead(struct cf *cf)
+{
+	if (!cf_ready(cf) || !cf_register(&cf->b, IB_ACCESS_REMOTE_READ) ||
+	    cf_state(&cf->b, IB_QPS_ERR))
+		return;
+	cf_rdma(&cf->a, IB_WR_RDMA_READ, 1, cf->b.mr->iova, cf->b.mr->rkey, 8);
+	cf_send(&cf->a, 2, 8, IB_SEND_SIGNALED);
+	cf_say(cf, "%s", cf_wait(&cf->a));
+	cf_say(cf, "%s", cf_wait(&cf->a));
+}
+
 const struct cf_case cf_message_cases[] = {
 	{ "send/data", basic, "9.4.1", "success, 2500 bytes, all data" },
 	{ "send/no-data", zero, "9.4.1", "success, success of 0 bytes" },
@@ -217,5 +242,7 @@ const struct cf_case cf_message_cases[] = {
 	{ "read/data", rdma_read, "9.4.4", "success, all data" },
 	{ "read/outstanding", many_reads, "9.7.3.2", "8" },
 	{ "read/fence", fence, "10.8.3.3", "success, all data" },
+	{ "read/before-error", read_before_error, "9.5", "success, all data, REM_ACCESS" },
+	{ "read/dead-peer", read_from_dead, "9.7.6.1.3", "RETRY_EXC, flushed" },
 	{ }
 };

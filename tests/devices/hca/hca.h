@@ -126,6 +126,12 @@ struct hca_rwqe {
 	struct ib_sge sge[];
 };
 
+/* The responder's answer */
+enum hca_answer {
+	HCA_ACK, HCA_SILENCE, HCA_NAK_RNR, HCA_NAK_SEQUENCE, HCA_NAK_INVALID, HCA_NAK_ACCESS,
+	HCA_NAK_OPERATION,
+};
+
 struct hca_swqe {
 	u64 wr_id;
 	enum ib_wr_opcode op;
@@ -155,6 +161,8 @@ struct hca_swqe {
 	/* Execution; hca_world */
 	u32 psn;
 	bool sent;			/* has a packet sequence number */
+	bool answered;			/* a read: @answer is the response, which arrives later */
+	enum hca_answer answer;
 	enum ib_wc_status status;
 	u32 nsge;
 	struct ib_sge sge[];		/* then the inline data */
@@ -247,12 +255,6 @@ struct hca_sg {
 	u32 n;
 	u64 len;
 	struct hca_seg seg[HCA_MAX_SGE];
-};
-
-/* The responder's answer */
-enum hca_answer {
-	HCA_ACK, HCA_SILENCE, HCA_NAK_RNR, HCA_NAK_SEQUENCE, HCA_NAK_INVALID, HCA_NAK_ACCESS,
-	HCA_NAK_OPERATION,
 };
 
 extern struct mutex hca_world;
@@ -408,6 +410,7 @@ bool hca_expired(ktime_t *timer);
 void hca_step(struct hca_qp *qp);
 bool hca_gather(struct hca_qp *qp, struct hca_swqe *wqe, bool write, struct hca_sg *sg);
 bool hca_is_read(const struct hca_swqe *wqe);
+bool hca_answer_reads(struct hca_qp *qp);
 void hca_complete_request(struct hca_qp *qp, struct hca_swqe *wqe, enum ib_wc_status status);
 
 /* flush.c */

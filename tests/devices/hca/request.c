@@ -362,10 +362,34 @@ static bool hca_signal_follows(struct hca_qp *qp, u64 at)
 	return qp->failed;
 }
 
+/**
+ * hca_answer_reads - execute the reads and atomics that the responder has accepted
+ * @qp: the requester, which is sending its request number qp->next
+ *
+ * Context: hca_world held.
+ * Return: false if one of them has failed, so that the responder has seen no later request.
+ */
+bool hca_answer_reads(struct hca_qp *qp)
+{
+	struct hca_swqe *wqe;
+	u64 at;
+
+	for (at = qp->una; at != qp->next; at++) {
+		wqe = hca_slot(&qp->sq, at);
+		if (!hca_is_read(wqe) || wqe->answered)
+			continue;
+		wqe->answer = hca_respond_read(qp, wqe);
+		wqe->answered = wqe->answer != HCA_SILENCE;
+		if (wqe->answer != HCA_ACK)
+			return false;
+	}
+	return true;
+}
+
 /* The response to the read or atomic number qp->una; false if it has not arrived */
 static bool hca_read_done(struct hca_qp *qp, struct hca_swqe *wqe)
 {
-	enum hca_answer answer = hca_respond_read(qp, wqe);
+	enum hca_answer answer = wqe->answered ? wqe->answer : hca_respond_read(qp, wqe);
 
 	if (answer == HCA_SILENCE) {
 		/* Without the response, nothing from here on is acknowledged: 9.7.6.1 */

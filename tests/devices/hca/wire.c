@@ -68,6 +68,12 @@ static enum hca_answer hca_fails(struct hca_qp *peer, enum hca_answer answer)
 	return answer;
 }
 
+/* The reads before a request that fails are answered first (IBTA vol. 1, 9.5) */
+static enum hca_answer hca_refuse(struct hca_qp *qp, struct hca_qp *peer, enum hca_answer answer)
+{
+	return hca_answer_reads(qp) ? hca_fails(peer, answer) : HCA_SILENCE;
+}
+
 /**
  * hca_complete_recv - complete a receive
  * @qp:   the responder
@@ -93,15 +99,20 @@ void hca_complete_recv(struct hca_qp *qp, const struct hca_rwqe *rwqe, struct hc
 	hca_cq_push(to_cq(qp->ibqp.recv_cq), cqe);
 }
 
-/* A receive fails: it says why, and the QP is lost. No event (IBTA vol. 1, table 60) */
-static enum hca_answer hca_recv_fails(struct hca_qp *peer, const struct hca_rwqe *rwqe,
-				      enum ib_wc_status status, enum hca_answer answer)
+/*
+ * A receive fails: it says why, and the QP is lost. No event (IBTA vol. 1, table 60). If an
+ * earlier read has failed, the message did not arrive at all.
+ */
+static enum hca_answer hca_recv_fails(struct hca_qp *qp, struct hca_qp *peer,
+				      const struct hca_rwqe *rwqe, enum ib_wc_status status,
+				      enum hca_answer answer)
 {
-	struct hca_cqe cqe = { .wc.status = status };
+	bool arrived = hca_answer_reads(qp);
+	struct hca_cqe cqe = { .wc.status = arrived ? status : IB_WC_WR_FLUSH_ERR };
 
 	hca_complete_recv(peer, rwqe, &cqe);
 	hca_qp_to_error(peer);
-	return answer;
+	return arrived ? answer : HCA_SILENCE;
 }
 
 static bool hca_has_imm(const struct hca_swqe *wqe)
@@ -109,8 +120,8 @@ static bool hca_has_imm(const struct hca_swqe *wqe)
 	return wqe->op == IB_WR_SEND_WITH_IMM || wqe->op == IB_WR_RDMA_WRITE_WITH_IMM;
 }
 
-static enum hca_answer hca_received(struct hca_qp *peer, struct hca_recv *recv,
-				    struct hca_swqe *wqe)
+static enum hca_answer hca_received(struct hca_qp *qp, struct hca_qp *peer,
+				    struct hca_recv *recv, struct hca_swqe *wqe)
 {
 	struct hca_cqe cqe = {
 		.solicited = wqe->flags & IB_SEND_SOLICITED,
@@ -126,7 +137,7 @@ static enum hca_answer hca_received(struct hca_qp *peer, struct hca_recv *recv,
 	}
 	if (wqe->op == IB_WR_SEND_WITH_INV) {
 		if (!hca_mr_invalidate(peer, wqe->inv_key, true))
-			return hca_recv_fails(peer, &recv->rwqe, IB_WC_REM_INV_REQ_ERR,
+			return hca_recv_fails(qp, peer, &recv->rwqe, IB_WC_REM_INV_REQ_ERR,
 					      HCA_NAK_ACCESS);
 		cqe.wc.wc_flags |= IB_WC_WITH_INVALIDATE;
 		cqe.wc.ex.invalidate_rkey = wqe->inv_key;
@@ -146,14 +157,16 @@ static enum hca_answer hca_respond_send(struct hca_qp *qp, struct hca_qp *peer,
 		return HCA_NAK_RNR;
 	}
 	if (!hca_check_local(peer, recv.rwqe.sge, recv.rwqe.nsge, true, &to))
-		return hca_recv_fails(peer, &recv.rwqe, IB_WC_LOC_PROT_ERR, HCA_NAK_OPERATION);
+		return hca_recv_fails(qp, peer, &recv.rwqe, IB_WC_LOC_PROT_ERR,
+				      HCA_NAK_OPERATION);
 	if (wqe->length > to.len)
-		return hca_recv_fails(peer, &recv.rwqe, IB_WC_LOC_LEN_ERR, HCA_NAK_INVALID);
+		return hca_recv_fails(qp, peer, &recv.rwqe, IB_WC_LOC_LEN_ERR, HCA_NAK_INVALID);
 	/* The requester has checked it */
 	hca_gather(qp, wqe, false, &from);
 	if (!hca_dma_copy(&to, 0, &from, wqe->length))
-		return hca_recv_fails(peer, &recv.rwqe, IB_WC_LOC_PROT_ERR, HCA_NAK_OPERATION);
-	return hca_received(peer, &recv, wqe);
+		return hca_recv_fails(qp, peer, &recv.rwqe, IB_WC_LOC_PROT_ERR,
+				      HCA_NAK_OPERATION);
+	return hca_received(qp, peer, &recv, wqe);
 }
 
 static enum hca_answer hca_respond_write(struct hca_qp *qp, struct hca_qp *peer,
@@ -163,18 +176,18 @@ static enum hca_answer hca_respond_write(struct hca_qp *qp, struct hca_qp *peer,
 	struct hca_recv recv;
 
 	if (!(peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
-		return hca_fails(peer, HCA_NAK_INVALID);
+		return hca_refuse(qp, peer, HCA_NAK_INVALID);
 	if (!hca_check_remote(peer, wqe->remote, wqe->rkey, wqe->length, IB_ACCESS_REMOTE_WRITE,
 			      &to))
-		return hca_fails(peer, HCA_NAK_ACCESS);
+		return hca_refuse(qp, peer, HCA_NAK_ACCESS);
 	if (hca_has_imm(wqe) && !hca_take_recv(peer, &recv.rwqe)) {
 		*rnr = peer->attr.min_rnr_timer;
 		return HCA_NAK_RNR;
 	}
 	hca_gather(qp, wqe, false, &from);
 	if (!hca_dma_copy(&to, 0, &from, wqe->length))
-		return hca_fails(peer, HCA_NAK_ACCESS);
-	return hca_has_imm(wqe) ? hca_received(peer, &recv, wqe) : HCA_ACK;
+		return hca_refuse(qp, peer, HCA_NAK_ACCESS);
+	return hca_has_imm(wqe) ? hca_received(qp, peer, &recv, wqe) : HCA_ACK;
 }
 
 /* Reads and atomics: checks whether they may be executed */
@@ -185,9 +198,9 @@ static enum hca_answer hca_check_read(struct hca_qp *qp, struct hca_qp *peer,
 
 	if (!(peer->attr.qp_access_flags & access) || qp->reads > peer->attr.max_dest_rd_atomic ||
 	    (access == IB_ACCESS_REMOTE_ATOMIC && (wqe->length != 8 || wqe->remote % 8)))
-		return hca_fails(peer, HCA_NAK_INVALID);
+		return HCA_NAK_INVALID;
 	if (!hca_check_remote(peer, wqe->remote, wqe->rkey, wqe->length, access, sg))
-		return hca_fails(peer, HCA_NAK_ACCESS);
+		return HCA_NAK_ACCESS;
 	return HCA_ACK;
 }
 
@@ -227,7 +240,7 @@ enum hca_answer hca_respond_read(struct hca_qp *qp, struct hca_swqe *wqe)
 		return HCA_SILENCE;
 	answer = hca_check_read(qp, peer, wqe, &from);
 	if (answer != HCA_ACK)
-		return answer;
+		return hca_fails(peer, answer);
 	if (!hca_gather(qp, wqe, true, &to))
 		return HCA_NAK_SEQUENCE;
 	if (wqe->op != IB_WR_RDMA_READ)
@@ -240,6 +253,7 @@ enum hca_answer hca_respond_read(struct hca_qp *qp, struct hca_swqe *wqe)
 static enum hca_answer hca_respond(struct hca_qp *qp, struct hca_qp *peer,
 				   struct hca_swqe *wqe, u32 *rnr)
 {
+	enum hca_answer answer;
 	struct hca_sg sg;
 
 	switch (wqe->op) {
@@ -249,7 +263,8 @@ static enum hca_answer hca_respond(struct hca_qp *qp, struct hca_qp *peer,
 	case IB_WR_RDMA_READ:
 	case IB_WR_ATOMIC_CMP_AND_SWP:
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		return hca_check_read(qp, peer, wqe, &sg);
+		answer = hca_check_read(qp, peer, wqe, &sg);
+		return answer == HCA_ACK ? HCA_ACK : hca_refuse(qp, peer, answer);
 	default:
 		return hca_respond_send(qp, peer, wqe, rnr);
 	}
