@@ -118,8 +118,8 @@ static struct hca_qp *hca_pick(struct hca_dev *dev)
 
 static bool hca_has_work(struct hca_dev *dev)
 {
-	return !list_empty_careful(&dev->ready) || READ_ONCE(dev->raise) ||
-	       kthread_should_stop();
+	return !list_empty_careful(&dev->ready) || !list_empty_careful(&dev->late) ||
+	       READ_ONCE(dev->raise) || kthread_should_stop();
 }
 
 static int hca_engine(void *arg)
