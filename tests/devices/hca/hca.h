@@ -202,7 +202,8 @@ struct hca_qp {
 	spinlock_t lock;		/* guards state, the rings' head and rq.tail */
 	enum ib_qp_state state;
 	struct hca_ring sq, rq;
-	bool deaf;			/* its doorbell was lost: send nothing until ERROR */
+	u64 rung;			/* requests before it are known to the device */
+	bool deaf;			/* its doorbell was lost: no later one arrives until ERROR */
 	bool mute;			/* went from INIT to ERROR on a device without that flush */
 
 	/* All below: hca_world */

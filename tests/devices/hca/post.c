@@ -156,6 +156,8 @@ int hca_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		qp->deaf = true;
 		hca_count(to_hca(ibqp->device), HCA_LOST_DOORBELLS);
 	}
+	if (!qp->deaf)
+		qp->rung = qp->sq.head;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	hca_kick(qp);
 	return err;

@@ -159,6 +159,7 @@ static void hca_qp_reset(struct hca_qp *qp)
 	hca_qp_stop(qp);
 	spin_lock_irq(&qp->lock);
 	WRITE_ONCE(qp->sq.freed, qp->sq.head);
+	qp->rung = qp->sq.head;
 	qp->rq.tail = qp->rq.head;
 	atomic_set(&qp->rq.used, 0);
 	spin_unlock_irq(&qp->lock);

@@ -22,12 +22,13 @@ static bool hca_is_local(const struct hca_swqe *wqe)
 	return wqe->op == IB_WR_REG_MR || wqe->op == IB_WR_LOCAL_INV;
 }
 
+/* The end of the requests whose doorbell has arrived */
 static u64 hca_head(struct hca_qp *qp)
 {
 	u64 head;
 
 	spin_lock_irq(&qp->lock);
-	head = qp->sq.head;
+	head = qp->rung;
 	spin_unlock_irq(&qp->lock);
 	return head;
 }
@@ -462,7 +463,7 @@ void hca_step(struct hca_qp *qp)
 	lockdep_assert_held(&hca_world);
 	if (state == IB_QPS_ERR) {
 		hca_flush(qp);
-	} else if (state == IB_QPS_RTS && !READ_ONCE(qp->deaf)) {
+	} else if (state == IB_QPS_RTS) {
 		if (qp->ibqp.qp_type == IB_QPT_RC)
 			hca_step_rc(qp);
 		else
