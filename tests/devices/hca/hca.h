@@ -56,7 +56,7 @@ struct hca_dev {
 	struct ib_device ibdev;
 	struct pci_dev *pdev;
 	void __iomem *regs;
-	struct net_device *ndev;
+	struct net_device *ndev;	/* written under hca_world */
 	struct iommu_domain *domain;
 	int index;
 	int irq;

@@ -75,24 +75,42 @@ static int hca_pci_init(struct hca_dev *dev)
 	return hca_find_domain(dev);
 }
 
+/* The other engine reads dev->ndev to find out whether a peer can be reached */
+static void hca_set_net(struct hca_dev *dev, struct net_device *ndev)
+{
+	mutex_lock(&hca_world);
+	dev->ndev = ndev;
+	mutex_unlock(&hca_world);
+}
+
+static void hca_stop_net(struct hca_dev *dev)
+{
+	struct net_device *ndev = dev->ndev;
+
+	hca_set_net(dev, NULL);
+	hca_net_destroy(ndev);
+}
+
 static int hca_start(struct hca_dev *dev)
 {
 	int err = hca_event_init(dev);
+	struct net_device *ndev;
 
 	if (err)
 		return err;
 	err = hca_engine_init(dev);
 	if (err)
 		goto no_engine;
-	dev->ndev = hca_net_create(dev);
-	if (IS_ERR(dev->ndev)) {
-		err = PTR_ERR(dev->ndev);
+	ndev = hca_net_create(dev);
+	if (IS_ERR(ndev)) {
+		err = PTR_ERR(ndev);
 		goto no_net;
 	}
+	hca_set_net(dev, ndev);
 	err = hca_register(dev);
 	if (!err)
 		return 0;
-	hca_net_destroy(dev->ndev);
+	hca_stop_net(dev);
 no_net:
 	hca_engine_exit(dev);
 no_engine:
@@ -160,7 +178,7 @@ static void hca_remove(struct pci_dev *pdev)
 	debugfs_remove(dev->dir);
 	/* Returns when all users have destroyed their objects */
 	ib_unregister_device(&dev->ibdev);
-	hca_net_destroy(dev->ndev);
+	hca_stop_net(dev);
 	hca_engine_exit(dev);
 	hca_event_exit(dev);
 	hca_release(dev);
