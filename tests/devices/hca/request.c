@@ -281,8 +281,11 @@ static void hca_send(struct hca_qp *qp, struct hca_swqe *wqe)
 		hca_go_back(qp);
 		break;
 	case HCA_NAK_RNR:
-		/* It acknowledges all requests before this one */
-		qp->acked = qp->next;
+		/* It acknowledges all requests before this one: 9.7.5.2.8 */
+		if (qp->acked != qp->next) {
+			qp->acked = qp->next;
+			hca_progress(qp);
+		}
 		qp->ack_at = 0;
 		hca_not_ready(qp, rnr);
 		break;
