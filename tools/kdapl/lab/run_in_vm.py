@@ -128,19 +128,19 @@ SKIP_MODULES = (
 # stall. So the kernel's limits are long; the time limit of the run catches real stalls.
 # QEMU's HPET loses interrupts on a busy host, which stops a timer; its TSC is one clock for
 # all CPUs. With 5-level page tables Linux 6.12 briefly clears their CPU feature bit at boot
-# (identify_cpu()), and KASAN reports a wild access by an interrupt during that time.
+# (identify_cpu()), and KASAN reports a wild access by an interrupt during that time. The kernel
+# panics at boot if ten timer interrupts do not arrive in time, unless it is told not to look.
 KERNEL_ARGS = [
     "oops=panic", "panic=-1", "nokaslr", "net.ifnames=0", "sysrq_always_enabled=1",
     "rcupdate.rcu_cpu_stall_timeout=120", "watchdog_thresh=60"]
-PC_KERNEL_ARGS = ["no5lvl", "unknown_nmi_panic=1", "tsc=reliable",
+PC_KERNEL_ARGS = ["no5lvl", "unknown_nmi_panic=1", "tsc=reliable", "no_timer_check",
                   "modprobe.blacklist=" + SKIP_MODULES]
 PC_QEMU_ARGS = ["-machine hpet=off"]
 # tests/devices/hca: two instances of a PCI function with a DMA domain of its own and an MSI. With
-# strict invalidation an address is unmapped as soon as the driver has said so. With interrupt
-# remapping the kernel panics if ten timer interrupts do not arrive in time, as on a busy host.
+# strict invalidation an address is unmapped as soon as the driver has said so.
 HCA_QEMU_ARGS = ["-machine q35", "-device intel-iommu,intremap=on",
                  "-device edu", "-device edu"]
-HCA_KERNEL_ARGS = ["intel_iommu=on", "iommu.strict=1", "iommu.passthrough=0", "no_timer_check"]
+HCA_KERNEL_ARGS = ["intel_iommu=on", "iommu.strict=1", "iommu.passthrough=0"]
 # With a host thread for each CPU, TCG of QEMU 7.2 loses interrupts and runs code that another CPU
 # has patched: 2 of 4 runs failed. With one thread for all CPUs none of 8 failed, in the same time
 SINGLE_ARGS = ["-accel tcg,thread=single"]
