@@ -30,8 +30,8 @@ static u8 datblk_rq_operation(const struct request *rq)
 
 /**
  * datblk_request_exposed - convert the result of a registration to a block status
- * @disk: the disk
- * @ret:  what kdat_lmr_fmr_sg() has returned for the pages of a request
+ * @queue: the queue of a request
+ * @ret:   what kdat_lmr_fmr_sg() has returned for its pages
  *
  * If the connection was lost, the block layer issues the request again. If the adapter cannot reach
  * the memory, the request fails, because it would fail again, and the session stays.
@@ -39,7 +39,7 @@ static u8 datblk_rq_operation(const struct request *rq)
  * Context: any.
  * Return: the status for the block layer.
  */
-blk_status_t datblk_request_exposed(struct datblk_disk *disk, DAT_RETURN ret)
+blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret)
 {
 	switch (DAT_GET_TYPE(ret)) {
 	case DAT_SUCCESS:
@@ -51,8 +51,8 @@ blk_status_t datblk_request_exposed(struct datblk_disk *disk, DAT_RETURN ret)
 	case DAT_MODEL_NOT_SUPPORTED:
 		return BLK_STS_IOERR;
 	default:
-		WRITE_ONCE(disk->had_command, true);
-		datblk_session_lost(disk);
+		WRITE_ONCE(queue->disk->had_command, true);
+		datblk_queue_lost(queue);
 		return BLK_STS_RESOURCE;
 	}
 }
@@ -73,7 +73,7 @@ static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request 
 	pdu->c.address = offset_in_page(pdu->sgl->offset);
 	trace_datblk_register(datblk_host, queue->disk->number, queue->index, rq->tag, pdu->c.key,
 			      ret);
-	return datblk_request_exposed(queue->disk, ret);
+	return datblk_request_exposed(queue, ret);
 }
 
 static void datblk_rq_copy_out(struct request *rq, void *to)
@@ -106,6 +106,7 @@ static void datblk_rq_describe(struct request *rq, struct datblk_pdu *pdu, u8 op
 	pdu->answered = false;
 	pdu->lost = false;
 	pdu->retry = false;
+	pdu->old = false;
 	pdu->status = BLK_STS_IOERR;
 	/* The block layer has the request for the first time */
 	if (!(rq->rq_flags & RQF_DONTPREP)) {
@@ -373,6 +374,58 @@ bool datblk_request_cancel(struct request *rq, void *data)
 	datblk_request_lost(disk, pdu);
 	blk_mq_complete_request(rq);
 	return true;
+}
+
+/**
+ * datblk_request_mark - mark a command that is in flight
+ * @rq:   the request
+ * @data: unused
+ *
+ * A callback of blk_mq_tagset_busy_iter(), like the next two.
+ *
+ * Context: process.
+ *
+ * Return: true: continue.
+ */
+bool datblk_request_mark(struct request *rq, void *data)
+{
+	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+
+	WRITE_ONCE(pdu->old, true);
+	return true;
+}
+
+/**
+ * datblk_request_old - look for a command that has been in flight since it was marked
+ * @rq:   a request in flight
+ * @data: a bool, which becomes true if this is one
+ *
+ * Context: process.
+ *
+ * Return: true: continue.
+ */
+bool datblk_request_old(struct request *rq, void *data)
+{
+	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+	bool *found = data;
+
+	*found = *found || READ_ONCE(pdu->old);
+	return !*found;
+}
+
+/**
+ * datblk_request_busy - look for any command in flight
+ * @rq:   a request in flight
+ * @data: a bool, which becomes true
+ *
+ * Context: process.
+ *
+ * Return: false: do not continue.
+ */
+bool datblk_request_busy(struct request *rq, void *data)
+{
+	*(bool *)data = true;
+	return false;
 }
 
 /*

@@ -5,7 +5,8 @@
  *	control.c	/dev/datblk-control, the list of disks, the module
  *	disk.c		a disk of the block layer and its sysfs attributes
  *	session.c	connects the queues of a disk, ends and repairs connections
- *	paths.c		the addresses of the server, and which one is used
+ *	paths.c		the addresses of the server, and which ones are used
+ *	probe.c		asks the server whether paths that have failed work again
  *	queue.c		a connection: objects of DAT, messages, events
  *	login.c		the login of a connection, and proofs of the key
  *	blk_ops.c	requests of the block layer
@@ -51,6 +52,7 @@ struct datblk_options {
 	char device[DATBLK_NAME_MAX];
 	struct crypto_shash *key;	/* client and server prove that they have it; NULL: none */
 	u16 qual;
+	bool round_robin;		/* the queues are spread over the paths */
 	unsigned int queues;
 	unsigned int depth;
 	unsigned int io_kib;
@@ -110,6 +112,7 @@ struct datblk_path {
 	struct sockaddr_storage to;
 	enum datblk_path_state state;	/* written by the session's owner; READ_ONCE */
 	const char *reason;		/* of the last failure, or of -EBUSY; like state */
+	DAT_IA_HANDLE ia;		/* of the session, or DAT_HANDLE_NULL; like state */
 };
 
 enum datblk_state {
@@ -134,8 +137,13 @@ struct datblk_disk {
 	struct datblk_options options;	/* constant */
 	struct datblk_path paths[DATBLK_PATHS_MAX];
 	unsigned int path_count;	/* constant */
-	unsigned int path;		/* of the session, or to be tried next; as paths[].state */
+	unsigned int path;		/* of queue 0, or to be tried next; as paths[].state */
 	unsigned int tried;		/* paths that failed since the last answer; as path */
+	unsigned long ended;		/* bits of paths over which a connection ended; atomic */
+	unsigned long answering;	/* bits of failed paths that answer a probe; atomic */
+	unsigned int renewals;		/* in quick succession: see probe.c; as path */
+	unsigned long renewed;		/* jiffies of the last one; as path */
+	bool renewing;			/* a good session was closed for another one; as path */
 	enum datblk_state state;	/* written by cmpxchg or by the owner of the session */
 	bool deleting;			/* requests need not wait for a connection; set once */
 	unsigned long deadline;		/* jiffies until which a removal waits for requests */
@@ -157,12 +165,12 @@ struct datblk_disk {
 	struct datblk_pdu *repeats;	/* one for each tag of a queue, if writes are kept */
 	wait_queue_head_t repeated;	/* woken when all are answered, or never will be */
 	u64 repeated_to;		/* furthest position of a repeat; by the session's owner */
-	DAT_IA_HANDLE ia;
-	bool open;			/* the session exists */
+	bool open;			/* the session exists; by its owner; READ_ONCE */
 	bool quiesced;			/* by the session's owner */
 	unsigned long good_at;		/* jiffies when a session was last known to be good */
 	unsigned int backoff;		/* ms until the next attempt */
 	struct delayed_work recover;
+	struct delayed_work probe;
 	struct blk_mq_tag_set set;
 	struct gendisk *gendisk;	/* NULL until the first session exists */
 	struct dentry *debugfs;
@@ -181,6 +189,7 @@ struct datblk_message {
 struct datblk_queue {
 	struct datblk_disk *disk;	/* constant */
 	unsigned int index;		/* constant */
+	struct datblk_path *path;	/* of its connection; by the session's owner; READ_ONCE */
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
@@ -223,13 +232,14 @@ struct datblk_pdu {
 	bool answered;
 	bool lost;			/* with its connection */
 	bool retry;			/* the server could not execute it just now */
+	bool old;			/* it was in flight when all were marked; no lock */
 	bool unflushed;			/* of a flush: see datblk_writes_flushing() */
 	u64 kept;			/* of a flush: see datblk_kept_flushing() */
 	u8 retries;
 	struct scatterlist sgl[];
 };
 
-/* The path of the session, or the one to be tried next */
+/* The path of the session, that of its first queue, or the one to be tried next */
 static inline struct datblk_path *datblk_path(struct datblk_disk *disk)
 {
 	return &disk->paths[READ_ONCE(disk->path)];
@@ -271,11 +281,22 @@ int datblk_path_add(struct datblk_disk *disk, char *text);
 int datblk_paths_complete(struct datblk_disk *disk);
 bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason);
 int datblk_paths_limit_io(struct datblk_disk *disk);
-void datblk_path_live(struct datblk_disk *disk);
+unsigned int datblk_path_for(const struct datblk_disk *disk, unsigned int queue);
+unsigned long datblk_paths_failed(const struct datblk_disk *disk);
+bool datblk_paths_missing(const struct datblk_disk *disk);
+void datblk_paths_live(struct datblk_disk *disk);
+void datblk_paths_restore(struct datblk_disk *disk, unsigned long paths);
 ssize_t datblk_paths_show(struct datblk_disk *disk, char *page);
+
+void datblk_probe(struct work_struct *work);
+unsigned long datblk_probe_delay(const struct datblk_disk *disk);
+void datblk_probe_later(struct datblk_disk *disk);
+void datblk_probe_session(struct datblk_disk *disk);
+void datblk_probe_renewal(struct datblk_disk *disk);
 
 int datblk_queue_open(struct datblk_queue *queue);
 void datblk_queue_free(struct datblk_queue *queue);
+void datblk_queue_lost(struct datblk_queue *queue);
 unsigned int datblk_queue_vector(const struct datblk_queue *queue, unsigned int cpus);
 void datblk_queue_greet(struct datblk_queue *queue);
 void datblk_queue_heartbeat(struct datblk_queue *queue);
@@ -287,10 +308,13 @@ int datblk_login(struct datblk_queue *queue);
 
 extern const struct blk_mq_ops datblk_mq_ops;
 blk_status_t datblk_blk_status(u8 status);
-blk_status_t datblk_request_exposed(struct datblk_disk *disk, DAT_RETURN ret);
+blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret);
 bool datblk_request_again(struct datblk_pdu *pdu);
 void datblk_request_lost(const struct datblk_disk *disk, struct datblk_pdu *pdu);
 bool datblk_request_cancel(struct request *rq, void *data);
+bool datblk_request_mark(struct request *rq, void *data);
+bool datblk_request_old(struct request *rq, void *data);
+bool datblk_request_busy(struct request *rq, void *data);
 enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_answer *ans,
 				       const void *message);
 
@@ -300,6 +324,7 @@ void datblk_debugfs_init(void);
 void datblk_debugfs_exit(void);
 
 int datblk_discover(char *line, char *text, size_t room);
+bool datblk_discover_answers(const struct datblk_path *path, u16 qual);
 
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib);
 void datblk_kept_add(struct datblk_kept *kept, unsigned int queue, const struct datblk_command *c,

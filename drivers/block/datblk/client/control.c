@@ -3,9 +3,9 @@
  * The client's module, the list of its disks, and /dev/datblk-control. A line that is written
  * there is a command. A read returns its result, which is the name of the disk or the list:
  *
- *	connect [ia=NAME] address=IP[@IA]... device=NAME [qual=N] [queues=N] [depth=N] [io_kib=N]
- *		[fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS] [resubmit_kib=N]
- *		[key=HEX]
+ *	connect [ia=NAME] address=IP[@IA]... device=NAME [policy=POLICY] [qual=N] [queues=N]
+ *		[depth=N] [io_kib=N] [fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS]
+ *		[resubmit_kib=N] [key=HEX]
  *	disconnect DISK [force]
  *	discover ia=NAME address=IP [qual=N]
  */
@@ -79,6 +79,12 @@ static int datblk_parse_key(const char *value, struct datblk_options *options)
 	return 0;
 }
 
+static int datblk_parse_policy(const char *value, bool *round_robin)
+{
+	*round_robin = !strcmp(value, "round-robin");
+	return *round_robin || !strcmp(value, "failover") ? 0 : -EINVAL;
+}
+
 static int datblk_parse_option(struct datblk_disk *disk, const char *name, char *value)
 {
 	struct datblk_options *options = &disk->options;
@@ -91,6 +97,8 @@ static int datblk_parse_option(struct datblk_disk *disk, const char *name, char 
 		return datblk_path_add(disk, value);
 	if (!strcmp(name, "device"))
 		return datblk_parse_text(value, options->device, sizeof(options->device));
+	if (!strcmp(name, "policy"))
+		return datblk_parse_policy(value, &options->round_robin);
 	if (!strcmp(name, "queues"))
 		return datblk_parse_number(value, 1, DATBLK_QUEUES_MAX, &options->queues);
 	if (!strcmp(name, "depth"))
@@ -158,6 +166,7 @@ static struct datblk_disk *datblk_disk_alloc(char *line)
 	if (!disk->queues)
 		goto free;
 	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
+	INIT_DELAYED_WORK(&disk->probe, datblk_probe);
 	init_waitqueue_head(&disk->repeated);
 	/* Not one that a disk before may have used */
 	disk->incarnation = get_random_u32();

@@ -19,6 +19,7 @@ static void datblk_queue_show(struct seq_file *m, struct datblk_queue *queue)
 	seq_printf(m, "queue=%u commands=%llu messages=%llu answers=%llu",
 		   queue->index, queue->commands, queue->posted, queue->answers);
 	seq_printf(m, " busy=%u waiting=%u sending=%u", busy, queue->waiting, queue->sending);
+	seq_printf(m, " path=%u", (unsigned int)(READ_ONCE(queue->path) - queue->disk->paths));
 	if (queue->pinging)
 		seq_printf(m, " ping=%ums", jiffies_to_msecs(jiffies - queue->pinged));
 	spin_unlock_bh(&queue->lock);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The command "discover" of the control device: lists the devices of a server that this machine may
- * use. control.c calls it in process context. Each connection request asks for one device, and the
- * server answers it with a reject, so neither side keeps a connection.
+ * use. Each connection request asks for one device, and the server answers it with a reject, so
+ * neither side keeps a connection. control.c calls it, and probe.c, to learn whether a server
+ * answers, in process context.
  */
 #include <linux/completion.h>
 #include <linux/inet.h>
@@ -124,16 +125,26 @@ static int datblk_discover_next(struct datblk_discovery *list, char *text, size_
 	return used < room - 1 ? 1 : -E2BIG;
 }
 
-static int datblk_discover_all(struct datblk_discovery *list, char *text, size_t room)
+static int datblk_discover_open(struct datblk_discovery *list)
 {
 	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_discover_upcall,
 				     .instance_data = list };
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+	if (dat_ia_open(list->ia_name, 8, &async, &list->ia))
+		return -ENODEV;
+	if (!dat_pz_create(list->ia, &list->pz) &&
+	    !dat_evd_kcreate(list->ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &object,
+			     DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &list->evd))
+		return 0;
+	dat_ia_close(list->ia, DAT_CLOSE_ABRUPT_FLAG);
+	return -EIO;
+}
+
+static int datblk_discover_all(struct datblk_discovery *list, char *text, size_t room)
+{
 	int err;
 
-	if (dat_pz_create(list->ia, &list->pz) ||
-	    dat_evd_kcreate(list->ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &object,
-			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &list->evd))
-		return -EIO;
 	do {
 		err = datblk_discover_next(list, text, room);
 		if (fatal_signal_pending(current))
@@ -158,14 +169,11 @@ static int datblk_discover_all(struct datblk_discovery *list, char *text, size_t
 int datblk_discover(char *line, char *text, size_t room)
 {
 	struct datblk_discovery *list = kzalloc(sizeof(*list), GFP_KERNEL);
-	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	int err;
 
 	if (!list)
 		return -ENOMEM;
-	err = datblk_discover_parse(line, list);
-	if (!err && dat_ia_open(list->ia_name, 8, &async, &list->ia))
-		err = -ENODEV;
+	err = datblk_discover_parse(line, list) ?: datblk_discover_open(list);
 	if (!err) {
 		err = datblk_discover_all(list, text, room);
 		dat_ia_close(list->ia, DAT_CLOSE_ABRUPT_FLAG);
@@ -174,4 +182,34 @@ int datblk_discover(char *line, char *text, size_t room)
 		*text = 0;
 	kfree(list);
 	return err;
+}
+
+/**
+ * datblk_discover_answers - see whether a server answers over a path
+ * @path: the path
+ * @qual: connection qualifier of the server
+ *
+ * Context: process.
+ * Return: true if it answers as a datblk server of this version.
+ */
+bool datblk_discover_answers(const struct datblk_path *path, u16 qual)
+{
+	struct datblk_discovery *list = kzalloc(sizeof(*list), GFP_KERNEL);
+	bool answers = false;
+	unsigned int status;
+
+	if (!list)
+		return false;
+	strscpy(list->ia_name, path->ia_name, sizeof(list->ia_name));
+	list->to = path->to;
+	list->qual = qual;
+	if (!datblk_discover_open(list)) {
+		if (!datblk_discover_ask(list)) {
+			status = datblk_check_refusal(list->private, list->size);
+			answers = status == DATBLK_LISTED || status == DATBLK_REFUSE_DEVICE;
+		}
+		dat_ia_close(list->ia, DAT_CLOSE_ABRUPT_FLAG);
+	}
+	kfree(list);
+	return answers;
 }

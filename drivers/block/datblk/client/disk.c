@@ -84,6 +84,13 @@ static ssize_t queues_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(queues);
 
+static ssize_t policy_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%s\n", datblk_disk_of(dev)->options.round_robin ? "round-robin" :
+										   "failover");
+}
+static DEVICE_ATTR_RO(policy);
+
 static ssize_t depth_show(struct device *dev, struct device_attribute *attr, char *page)
 {
 	return sysfs_emit(page, "%u\n", datblk_disk_of(dev)->limits.depth);
@@ -119,7 +126,8 @@ static DEVICE_ATTR_RO(wwid);
 static struct attribute *disk_attrs[] = {
 	&dev_attr_state.attr, &dev_attr_reason.attr, &dev_attr_address.attr, &dev_attr_ia.attr,
 	&dev_attr_export.attr, &dev_attr_queues.attr, &dev_attr_depth.attr,
-	&dev_attr_recoveries.attr, &dev_attr_errors.attr, &dev_attr_paths.attr, NULL,
+	&dev_attr_recoveries.attr, &dev_attr_errors.attr, &dev_attr_paths.attr,
+	&dev_attr_policy.attr, NULL,
 };
 
 static const struct attribute_group disk_group = {

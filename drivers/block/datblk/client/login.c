@@ -68,7 +68,7 @@ static int datblk_login_connect(struct datblk_queue *queue, DAT_EP_HANDLE ep, si
 
 	queue->established = false;
 	init_completion(&queue->outcome);
-	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&datblk_path(disk)->to, disk->options.qual,
+	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&queue->path->to, disk->options.qual,
 			   DATBLK_CONNECT_US, size, data, DAT_QOS_BEST_EFFORT,
 			   DAT_CONNECT_DEFAULT_FLAG)) {
 		disk->reason = "the RDMA device refuses";
@@ -109,7 +109,7 @@ static int datblk_login_ask(struct datblk_queue *queue, struct datblk_transcript
 	struct datblk_ep_needs needs = { .receives = 1, .requests = 1 };
 	unsigned int segments;
 	DAT_EP_HANDLE ep;
-	int err = datblk_ep_create(queue->disk->ia, queue->pz, queue->evd, &needs, &ep, &segments);
+	int err = datblk_ep_create(queue->path->ia, queue->pz, queue->evd, &needs, &ep, &segments);
 
 	if (err)
 		return err;

@@ -2,10 +2,13 @@
 /*
  * The paths of a disk: their description, the order in which they are used, and what sysfs shows.
  *
- * A disk has a session over one path at a time. When it ends, or cannot be opened, the client goes
- * on to the next path. The login over that path has the number of the disk and the next
- * incarnation, so the server ends the connections over the previous path, and refuses the login
- * until their I/O has ended. Requests are issued again only then.
+ * A session uses one path, or with round-robin all paths that have not failed: its queues are
+ * spread over them. When it ends, or cannot be opened, the paths that are to blame have failed, and
+ * the client goes on to others. If all have failed, it tries one at a time.
+ *
+ * The logins of a session have the number of the disk and the next incarnation, over whatever path.
+ * So the server ends all connections of the previous session, and refuses the logins until their
+ * I/O has ended. Requests are issued again only then.
  *
  * Process context. The owner of the session changes the paths; sysfs reads them at any time.
  */
@@ -113,10 +116,12 @@ int datblk_paths_limit_io(struct datblk_disk *disk)
 }
 
 /**
- * datblk_path_next - decide over which path to connect, after a session has ended or was refused
+ * datblk_path_next - blame paths after a session has ended or was refused, and decide what follows
  * @disk:   the disk, whose session is closed
- * @err:    what went wrong
+ * @err:    what went wrong over disk->path
  * @reason: the same, as text
+ *
+ * The paths of other connections that have ended are to blame, too.
  *
  * Context: process.
  * Return: true to connect at once. false if all paths have failed since a session last answered a
@@ -124,28 +129,120 @@ int datblk_paths_limit_io(struct datblk_disk *disk)
  */
 bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason)
 {
-	struct datblk_path *path = datblk_path(disk);
+	unsigned int i;
 
-	WRITE_ONCE(path->reason, reason);
+	WRITE_ONCE(datblk_path(disk)->reason, reason);
 	if (err == -EBUSY)
 		return false;
-	WRITE_ONCE(path->state, DATBLK_PATH_FAILED);
+	for (i = 0; i < disk->path_count; i++) {
+		struct datblk_path *path = &disk->paths[i];
+
+		if (i != disk->path && !test_bit(i, &disk->ended))
+			continue;
+		if (i != disk->path)
+			WRITE_ONCE(path->reason, "the connection was lost");
+		WRITE_ONCE(path->state, DATBLK_PATH_FAILED);
+		disk->tried++;
+	}
 	WRITE_ONCE(disk->path, (disk->path + 1) % disk->path_count);
-	if (++disk->tried < disk->path_count)
+	if (disk->tried < disk->path_count)
 		return true;
 	disk->tried = 0;
 	return false;
 }
 
 /**
- * datblk_path_live - mark the path of the session as live
+ * datblk_paths_failed - find the paths that have failed
+ * @disk: the disk
+ *
+ * Context: process.
+ * Return: bits of the paths.
+ */
+unsigned long datblk_paths_failed(const struct datblk_disk *disk)
+{
+	unsigned long failed = 0;
+	unsigned int i;
+
+	for (i = 0; i < disk->path_count; i++)
+		if (READ_ONCE(disk->paths[i].state) == DATBLK_PATH_FAILED)
+			__set_bit(i, &failed);
+	return failed;
+}
+
+static unsigned int datblk_paths_healthy(const struct datblk_disk *disk)
+{
+	return disk->path_count - hweight_long(datblk_paths_failed(disk));
+}
+
+/**
+ * datblk_path_for - decide over which path a queue connects
+ * @disk:  the disk
+ * @queue: number of the queue
+ *
+ * With round-robin it is one of those that have not failed, in turn.
+ *
+ * Context: process, the owner of the session.
+ * Return: number of the path.
+ */
+unsigned int datblk_path_for(const struct datblk_disk *disk, unsigned int queue)
+{
+	unsigned long failed = datblk_paths_failed(disk);
+	unsigned int healthy = datblk_paths_healthy(disk), path = 0;
+
+	if (!disk->options.round_robin || !healthy)
+		return disk->path;
+	queue %= healthy;
+	while (test_bit(path, &failed) || queue--)
+		path++;
+	return path;
+}
+
+/**
+ * datblk_paths_missing - would queues use a path that has failed?
+ * @disk: a disk with a session
+ *
+ * Context: process.
+ * Return: true if they would.
+ */
+bool datblk_paths_missing(const struct datblk_disk *disk)
+{
+	return disk->options.round_robin &&
+	       datblk_paths_healthy(disk) < min(disk->options.queues, disk->path_count);
+}
+
+/**
+ * datblk_paths_live - mark the paths of a session as live
  * @disk: the disk
  *
  * Context: process.
  */
-void datblk_path_live(struct datblk_disk *disk)
+void datblk_paths_live(struct datblk_disk *disk)
 {
-	WRITE_ONCE(datblk_path(disk)->state, DATBLK_PATH_LIVE);
+	unsigned long used = 0;
+	unsigned int i;
+
+	for (i = 0; i < disk->options.queues; i++)
+		__set_bit(datblk_path_for(disk, i), &used);
+	for (i = 0; i < disk->path_count; i++)
+		if (test_bit(i, &used))
+			WRITE_ONCE(disk->paths[i].state, DATBLK_PATH_LIVE);
+		else if (disk->paths[i].state == DATBLK_PATH_LIVE)
+			WRITE_ONCE(disk->paths[i].state, DATBLK_PATH_STANDBY);
+}
+
+/**
+ * datblk_paths_restore - let the next session use paths that had failed
+ * @disk:  a disk whose session is closed
+ * @paths: bits of the paths
+ *
+ * Context: process.
+ */
+void datblk_paths_restore(struct datblk_disk *disk, unsigned long paths)
+{
+	unsigned int i;
+
+	for_each_set_bit(i, &paths, disk->path_count)
+		WRITE_ONCE(disk->paths[i].state, DATBLK_PATH_STANDBY);
 }
 
 /**

@@ -30,11 +30,27 @@ static int datblk_queue_receive(struct datblk_queue *queue, unsigned int index)
 				DAT_COMPLETION_DEFAULT_FLAG) ? -EIO : 0;
 }
 
+/**
+ * datblk_queue_lost - the connection of a queue cannot be used any more
+ * @queue: the queue
+ *
+ * Context: any except hard interrupt.
+ */
+void datblk_queue_lost(struct datblk_queue *queue)
+{
+	struct datblk_disk *disk = queue->disk;
+
+	/* Its path is to blame, unless the session's owner has ended the connection */
+	if (READ_ONCE(disk->open))
+		set_bit(READ_ONCE(queue->path) - disk->paths, &disk->ended);
+	datblk_session_lost(disk);
+}
+
 static void datblk_queue_malformed(struct datblk_queue *queue, enum datblk_flaw flaw)
 {
 	pr_warn_ratelimited("datblk%d: malformed message of %s: %s\n", queue->disk->id,
-			    datblk_path(queue->disk)->address, datblk_flaw_text(flaw));
-	datblk_session_lost(queue->disk);
+			    queue->path->address, datblk_flaw_text(flaw));
+	datblk_queue_lost(queue);
 }
 
 /* Moves commands into one message. queue->lock held */
@@ -93,7 +109,7 @@ static void datblk_queue_send(struct datblk_queue *queue)
 		if (dat_ep_post_send(queue->ep, segments, iov,
 				     datblk_cookie(SEND, message->index),
 				     DAT_COMPLETION_DEFAULT_FLAG)) {
-			datblk_session_lost(queue->disk);
+			datblk_queue_lost(queue);
 			return;
 		}
 	}
@@ -211,7 +227,7 @@ void datblk_queue_heartbeat(struct datblk_queue *queue)
 		datblk_queue_ping(queue);
 	spin_unlock_bh(&queue->lock);
 	if (!alive)
-		datblk_session_lost(queue->disk);
+		datblk_queue_lost(queue);
 }
 
 /* queue->lock held. Returns the request if it is complete now; the block layer gets it later */
@@ -352,7 +368,7 @@ static void datblk_queue_message_received(struct datblk_queue *queue, unsigned i
 		return;
 	}
 	if (datblk_queue_receive(queue, index))
-		datblk_session_lost(queue->disk);
+		datblk_queue_lost(queue);
 	else
 		datblk_queue_complete(queue, tags, count, true);
 }
@@ -362,7 +378,7 @@ static void datblk_queue_dto(struct datblk_queue *queue, const DAT_DTO_COMPLETIO
 	u32 kind = dto->user_cookie.as_64 >> 32, index = (u32)dto->user_cookie.as_64;
 
 	if (dto->status != DAT_DTO_SUCCESS)
-		datblk_session_lost(queue->disk);
+		datblk_queue_lost(queue);
 	else if (kind == RECEIVE)
 		datblk_queue_message_received(queue, index, dto);
 	else if (kind == SEND)
@@ -375,7 +391,7 @@ static void datblk_queue_connection_event(struct datblk_queue *queue, const DAT_
 	const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
 
 	if (queue->established) {
-		datblk_session_lost(queue->disk);
+		datblk_queue_lost(queue);
 		return;
 	}
 	queue->established = event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
@@ -431,7 +447,7 @@ static int datblk_queue_alloc_buffers(struct datblk_queue *queue)
 {
 	const struct datblk_limits *limits = &queue->disk->limits;
 	unsigned int tags = datblk_tags(limits);
-	DAT_IA_HANDLE ia = queue->disk->ia;
+	DAT_IA_HANDLE ia = queue->path->ia;
 
 	return datblk_buffers_alloc(&queue->receives, ia, queue->pz, tags,
 				    PAGE_ALIGN(DATBLK_MESSAGE_MAX),
@@ -474,12 +490,12 @@ static int datblk_queue_open_ep(struct datblk_queue *queue)
 	int err;
 
 	snprintf(vector, sizeof(vector), "%u", datblk_queue_vector(queue, num_online_cpus()));
-	if (dat_pz_create(queue->disk->ia, &queue->pz) ||
-	    dat_evd_kcreate(queue->disk->ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &object,
+	if (dat_pz_create(queue->path->ia, &queue->pz) ||
+	    dat_evd_kcreate(queue->path->ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &object,
 			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &queue->evd))
 		return -EIO;
 	err = datblk_queue_alloc_buffers(queue) ?:
-	      datblk_ep_create(queue->disk->ia, queue->pz, queue->evd, &needs, &queue->ep,
+	      datblk_ep_create(queue->path->ia, queue->pz, queue->evd, &needs, &queue->ep,
 			       &queue->segments);
 	for (i = 0; !err && i < tags; i++)
 		err = datblk_queue_receive(queue, i);
@@ -492,7 +508,7 @@ static int datblk_queue_alloc_lmrs(struct datblk_queue *queue)
 	unsigned int i;
 
 	for (i = 0; i < limits->depth; i++)
-		if (dat_lmr_allocate(queue->disk->ia, queue->pz, datblk_pages(limits),
+		if (dat_lmr_allocate(queue->path->ia, queue->pz, datblk_pages(limits),
 				     DAT_LMR_SCOPE_PZ, &queue->lmrs[i]))
 			return -EIO;
 	return 0;

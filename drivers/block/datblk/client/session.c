@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The session of a disk: the IA and the connections of all queues, over one path. If one of them is
- * lost, all are closed and connected again, over the next path. An abrupt close of the IA returns
- * when nothing of the old connections can reach the memory of a request; only then are requests
- * issued again.
+ * The session of a disk: the connections of all queues, and the IAs of the paths that they use. If
+ * one of them is lost, all are closed and connected again, over other paths. An abrupt close of an
+ * IA returns when nothing of its connections can reach the memory of a request; only then are
+ * requests issued again.
  *
  * Process context, except datblk_session_lost().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/delay.h>
 #include <linux/random.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -18,37 +19,60 @@
 #define BACKOFF_MIN	100	/* ms */
 #define BACKOFF_MAX	5000
 
-/**
- * datblk_session_open - connect all queues of a disk, over the path whose turn it is
- * @disk: a disk whose session is closed
- *
- * Context: process.
- * Return: 0 or a negative error code; then the session is closed, and disk->reason says why.
- */
-int datblk_session_open(struct datblk_disk *disk)
-{
-	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-	unsigned int i;
-	int err = 0;
+/* A session is renewed only if each command ends in this time */
+#define SETTLE		(5 * HZ)
+#define SETTLE_POLL_MS	5
+/* A session that is being renewed counts as good for this time */
+#define RENEWAL		(30 * HZ)
 
-	if (dat_ia_open(datblk_path(disk)->ia_name, 8, &async, &disk->ia)) {
+/* Connects a queue. The IA of its path may be open, because another queue uses the path */
+static int datblk_session_connect(struct datblk_disk *disk, struct datblk_queue *queue)
+{
+	unsigned int number = datblk_path_for(disk, queue->index);
+	struct datblk_path *path = &disk->paths[number];
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+
+	WRITE_ONCE(disk->path, number);
+	WRITE_ONCE(queue->path, path);
+	if (path->ia == DAT_HANDLE_NULL && dat_ia_open(path->ia_name, 8, &async, &path->ia)) {
+		path->ia = DAT_HANDLE_NULL;
 		disk->reason = "the IA cannot be opened";
 		return -ENODEV;
 	}
+	return datblk_queue_open(queue);
+}
+
+/**
+ * datblk_session_open - connect all queues of a disk, over the paths whose turn it is
+ * @disk: a disk whose session is closed
+ *
+ * Context: process.
+ * Return: 0 or a negative error code; then the session is closed, disk->reason says why, and
+ * disk->path over which path.
+ */
+int datblk_session_open(struct datblk_disk *disk)
+{
+	unsigned int i;
+	int err = 0;
+
 	disk->incarnation++;
-	disk->open = true;
+	WRITE_ONCE(disk->ended, 0);
+	WRITE_ONCE(disk->answering, 0);
+	WRITE_ONCE(disk->open, true);
 	disk->had_command = false;
 	disk->greeted = false;
 	disk->had_answer = false;
 	disk->had_pong = false;
 	WRITE_ONCE(disk->lost, false);
 	for (i = 0; !err && i < disk->options.queues; i++)
-		err = datblk_queue_open(&disk->queues[i]);
-	if (err)
+		err = datblk_session_connect(disk, &disk->queues[i]);
+	if (err) {
 		datblk_session_close(disk);
-	else
-		disk->reason = NULL;
-	return err;
+		return err;
+	}
+	disk->reason = NULL;
+	WRITE_ONCE(disk->path, datblk_path_for(disk, 0));
+	return 0;
 }
 
 /**
@@ -59,10 +83,14 @@ int datblk_session_open(struct datblk_disk *disk)
  */
 void datblk_session_close(struct datblk_disk *disk)
 {
-	if (!disk->open)
-		return;
-	dat_ia_close(disk->ia, DAT_CLOSE_ABRUPT_FLAG);
-	disk->open = false;
+	unsigned int i;
+
+	WRITE_ONCE(disk->open, false);
+	for (i = 0; i < disk->path_count; i++) {
+		if (disk->paths[i].ia != DAT_HANDLE_NULL)
+			dat_ia_close(disk->paths[i].ia, DAT_CLOSE_ABRUPT_FLAG);
+		disk->paths[i].ia = DAT_HANDLE_NULL;
+	}
 }
 
 /**
@@ -99,8 +127,8 @@ static void datblk_session_resume(struct datblk_disk *disk)
  * datblk_session_ended - decide when to connect again, and whether the timeouts restart
  * @disk: a disk whose session has ended
  *
- * The client goes on to the next path. It connects at once if the session has answered a command,
- * or if a path is left that has not been tried since the last answer. The timeouts restart after a
+ * The client goes on to other paths. It connects at once if the session has answered a command, or
+ * if a path is left that has not been tried since the last answer. The timeouts restart after a
  * session in which the server has answered anything, or which has had no command.
  *
  * Context: process.
@@ -122,19 +150,28 @@ bool datblk_session_ended(struct datblk_disk *disk)
 /* Takes back all requests of the old connections. Returns whether to connect at once */
 static bool datblk_session_drain(struct datblk_disk *disk)
 {
+	datblk_session_quiesce(disk);
+	datblk_session_close(disk);
+	if (READ_ONCE(disk->ended))
+		WRITE_ONCE(disk->path, __ffs(disk->ended));
 	pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id,
 			    datblk_path(disk)->address);
 	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, false);
-	datblk_session_quiesce(disk);
-	datblk_session_close(disk);
 	blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
 	blk_mq_tagset_wait_completed_request(&disk->set);
 	return datblk_session_ended(disk);
 }
 
+/* Has the client itself just closed a good session? */
+static bool datblk_session_renewing(const struct datblk_disk *disk)
+{
+	return disk->renewing && time_before(jiffies, disk->renewed + RENEWAL);
+}
+
 static bool datblk_session_expired(const struct datblk_disk *disk, unsigned int seconds)
 {
-	return seconds && time_after_eq(jiffies, disk->good_at + seconds * HZ);
+	return seconds && !datblk_session_renewing(disk) &&
+	       time_after_eq(jiffies, disk->good_at + seconds * HZ);
 }
 
 /**
@@ -150,7 +187,8 @@ void datblk_session_live(struct datblk_disk *disk)
 		       disk->id, datblk_path(disk)->address);
 		datblk_kept_forget(&disk->kept);
 	}
-	datblk_path_live(disk);
+	datblk_paths_live(disk);
+	disk->renewing = false;
 	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, true);
 	/* Pairs with the acquire in queue_rq(): the session is complete */
 	smp_store_release(&disk->state, DATBLK_LIVE);
@@ -158,6 +196,7 @@ void datblk_session_live(struct datblk_disk *disk)
 	smp_mb();
 	if (READ_ONCE(disk->lost))
 		datblk_session_lost(disk);
+	datblk_probe_session(disk);
 }
 
 static void datblk_session_go_live(struct datblk_disk *disk)
@@ -195,8 +234,8 @@ static int datblk_session_reopen(struct datblk_disk *disk)
  */
 static bool datblk_session_reconnect(struct datblk_disk *disk, bool *at_once)
 {
-	const struct datblk_path *path = datblk_path(disk);
 	int err = datblk_session_reopen(disk);
+	const struct datblk_path *path = datblk_path(disk);
 
 	if (!err)
 		return true;
@@ -204,7 +243,16 @@ static bool datblk_session_reconnect(struct datblk_disk *disk, bool *at_once)
 		pr_warn("datblk%d: no connection to %s, device %s: %s\n", disk->id,
 			path->address, disk->options.device, disk->reason);
 	*at_once = datblk_path_next(disk, err, disk->reason);
+	if (!*at_once && err != -EBUSY)
+		disk->renewing = false;
 	return false;
+}
+
+/* A removal does not wait for a connection, unless a good one is being renewed */
+static bool datblk_session_unwanted(const struct datblk_disk *disk)
+{
+	return datblk_session_renewing(disk) ? datblk_disk_removal_expired(disk) :
+					       READ_ONCE(disk->deleting);
 }
 
 /* Without a connection, waiting requests fail once a timeout has expired */
@@ -212,7 +260,7 @@ static void datblk_session_fail(struct datblk_disk *disk)
 {
 	bool dead = datblk_session_expired(disk, disk->options.reconnect_timeout);
 
-	if (!dead && !READ_ONCE(disk->deleting) &&
+	if (!dead && !datblk_session_unwanted(disk) &&
 	    !datblk_session_expired(disk, disk->options.fail_io_timeout))
 		return;
 	if (dead && disk->state != DATBLK_DEAD)
@@ -232,6 +280,63 @@ static void datblk_session_try_later(struct datblk_disk *disk)
 	disk->backoff = ms * 2;
 }
 
+/* Waits until @kind finds no command any more. Returns false if that takes too long */
+static bool datblk_session_wait(struct datblk_disk *disk, busy_tag_iter_fn *kind)
+{
+	unsigned long end = jiffies + SETTLE;
+	bool found;
+
+	for (;;) {
+		found = false;
+		blk_mq_tagset_busy_iter(&disk->set, kind, &found);
+		if (!found || READ_ONCE(disk->lost) || READ_ONCE(disk->deleting) ||
+		    time_after(jiffies, end))
+			return !found;
+		msleep(SETTLE_POLL_MS);
+	}
+}
+
+/*
+ * Waits until no command is in flight, and holds others back. If a command takes long, such as a
+ * flush, no other one has to wait for it. Returns false if the session stays.
+ */
+static bool datblk_session_settle(struct datblk_disk *disk)
+{
+	blk_mq_tagset_busy_iter(&disk->set, datblk_request_mark, NULL);
+	if (!datblk_session_wait(disk, datblk_request_old))
+		return false;
+	datblk_probe_renewal(disk);
+	datblk_session_quiesce(disk);
+	return datblk_session_wait(disk, datblk_request_busy) && !READ_ONCE(disk->deleting);
+}
+
+/*
+ * Closes a good session without commands, if failed paths answer that the next one can use. Returns
+ * whether another session is needed. If the session was lost meanwhile, it is still open.
+ */
+static bool datblk_session_renew(struct datblk_disk *disk)
+{
+	unsigned long paths = xchg(&disk->answering, 0) & datblk_paths_failed(disk);
+
+	if (!paths)
+		return false;
+	if (!datblk_session_settle(disk)) {
+		datblk_session_resume(disk);
+		datblk_probe_later(disk);
+		return false;
+	}
+	if (cmpxchg(&disk->state, DATBLK_LIVE, DATBLK_RECOVERING) != DATBLK_LIVE)
+		return true;
+	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, false);
+	datblk_session_close(disk);
+	datblk_paths_restore(disk, paths);
+	disk->renewing = true;
+	disk->good_at = jiffies;
+	disk->backoff = 0;
+	disk->tried = 0;
+	return true;
+}
+
 static void datblk_session_replace(struct datblk_disk *disk)
 {
 	bool at_once = true;
@@ -240,17 +345,22 @@ static void datblk_session_replace(struct datblk_disk *disk)
 		datblk_session_close(disk);
 		return;
 	}
+	/* A late probe does not revive it */
+	if (disk->state == DATBLK_DEAD)
+		return;
 	/* In any other state nobody would start this work for the next loss */
-	if (disk->open && !READ_ONCE(disk->lost) && READ_ONCE(disk->state) == DATBLK_LIVE)
+	if (disk->open && !READ_ONCE(disk->lost) && READ_ONCE(disk->state) == DATBLK_LIVE &&
+	    !datblk_session_renew(disk))
 		return;
 	if (disk->open)
 		at_once = datblk_session_drain(disk);
-	if (at_once && !READ_ONCE(disk->deleting) && datblk_session_reconnect(disk, &at_once)) {
+	if (at_once && !datblk_session_unwanted(disk) &&
+	    datblk_session_reconnect(disk, &at_once)) {
 		datblk_session_go_live(disk);
 		return;
 	}
 	datblk_session_fail(disk);
-	if (READ_ONCE(disk->deleting) || disk->state == DATBLK_DEAD)
+	if (datblk_session_unwanted(disk) || disk->state == DATBLK_DEAD)
 		return;
 	if (at_once)
 		mod_delayed_work(datblk_wq, &disk->recover, 0);
@@ -288,6 +398,9 @@ void datblk_session_end(struct datblk_disk *disk)
 	WRITE_ONCE(disk->removed, true);
 	mod_delayed_work(datblk_wq, &disk->recover, 0);
 	flush_delayed_work(&disk->recover);
+	cancel_delayed_work_sync(&disk->recover);
+	/* It may queue the other one again, which does nothing then */
+	cancel_delayed_work_sync(&disk->probe);
 	cancel_delayed_work_sync(&disk->recover);
 	/* An upcall may have postponed the run that closes it, and the line above cancelled it */
 	datblk_session_close(disk);

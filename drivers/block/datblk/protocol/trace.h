@@ -154,7 +154,7 @@ TRACE_EVENT(datblk_register,
 		      __entry->key, __entry->result)
 );
 
-/* Client: a session is live, or was lost. @name: N of datblkN; @path: number of the path, from 0 */
+/* Client: a session is live, or has ended. @name: N of datblkN; @path: that of its first queue */
 TRACE_EVENT(datblk_session,
 	    TP_PROTO(int name, u16 disk, u32 incarnation, unsigned int path, bool live),
 

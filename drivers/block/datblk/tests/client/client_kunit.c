@@ -14,6 +14,7 @@ static struct datblk_disk *disk_alloc(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, disk);
 	init_waitqueue_head(&disk->repeated);
 	disk->path_count = 1;
+	disk->options.queues = 1;
 	/* Long ago */
 	disk->good_at = jiffies - 1000 * HZ;
 	return disk;
@@ -92,7 +93,7 @@ static void next_path(struct kunit *test)
 
 	disk->path_count = 3;
 	disk->path = 1;
-	datblk_path_live(disk);
+	datblk_paths_live(disk);
 	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_LIVE);
 	/* Its session had answers, so it may be tried again, too */
 	disk->had_answer = true;
@@ -135,6 +136,112 @@ static void broken_sessions(struct kunit *test)
 	disk->had_command = true;
 	KUNIT_EXPECT_TRUE(test, datblk_session_ended(disk));
 	KUNIT_EXPECT_FALSE(test, datblk_session_ended(disk));
+}
+
+/* Which of four paths have failed, and the paths of five queues; disk->path is 2 */
+static const struct {
+	const char *failed, *used, *states;
+} spreads[] = {
+	{ "....", "01230", "LLLL" },
+	{ "F...", "12312", "FLLL" },
+	{ ".FF.", "03030", "LFFL" },
+	{ "FFF.", "33333", "FFFL" },
+	/* One at a time */
+	{ "FFFF", "22222", "FFLF" },
+};
+
+static void spread(struct kunit *test)
+{
+	unsigned int i, n;
+
+	for (i = 0; i < ARRAY_SIZE(spreads); i++) {
+		struct datblk_disk *disk = disk_alloc(test);
+		char text[6] = "";
+
+		disk->path_count = 4;
+		disk->path = 2;
+		disk->options.queues = 5;
+		for (n = 0; n < 4; n++)
+			if (spreads[i].failed[n] == 'F')
+				disk->paths[n].state = DATBLK_PATH_FAILED;
+		for (n = 0; n < 5; n++)
+			KUNIT_EXPECT_EQ(test, datblk_path_for(disk, n), 2);
+		KUNIT_EXPECT_FALSE(test, datblk_paths_missing(disk));
+		disk->options.round_robin = true;
+		for (n = 0; n < 5; n++)
+			text[n] = '0' + datblk_path_for(disk, n);
+		KUNIT_EXPECT_STREQ(test, text, spreads[i].used);
+		datblk_paths_live(disk);
+		for (n = 0; n < 4; n++)
+			text[n] = "SLF"[disk->paths[n].state];
+		text[4] = 0;
+		KUNIT_EXPECT_STREQ(test, text, spreads[i].states);
+		KUNIT_EXPECT_EQ(test, datblk_paths_missing(disk), i != 0);
+	}
+}
+
+/* A path that no queue would use is not missed, and stands by */
+static void spare_path(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+
+	disk->path_count = 3;
+	disk->options.queues = 2;
+	disk->options.round_robin = true;
+	disk->paths[0].state = DATBLK_PATH_FAILED;
+	datblk_paths_live(disk);
+	KUNIT_EXPECT_EQ(test, disk->paths[2].state, DATBLK_PATH_LIVE);
+	KUNIT_EXPECT_FALSE(test, datblk_paths_missing(disk));
+	datblk_paths_restore(disk, BIT(0));
+	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_STANDBY);
+	datblk_paths_live(disk);
+	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_LIVE);
+	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_LIVE);
+	KUNIT_EXPECT_EQ(test, disk->paths[2].state, DATBLK_PATH_STANDBY);
+}
+
+/* All paths whose connections have ended have failed; then each is tried once before a delay */
+static void blamed_paths(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+
+	disk->path_count = 3;
+	disk->options.round_robin = true;
+	disk->path = 2;
+	disk->ended = BIT(0) | BIT(2);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "2"));
+	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_FAILED);
+	KUNIT_EXPECT_STREQ(test, disk->paths[0].reason, "the connection was lost");
+	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_STANDBY);
+	KUNIT_EXPECT_EQ(test, disk->paths[2].state, DATBLK_PATH_FAILED);
+	KUNIT_EXPECT_STREQ(test, disk->paths[2].reason, "2");
+	disk->ended = 0;
+	disk->path = datblk_path_for(disk, 0);
+	path_is(test, disk, 1);
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
+	path_is(test, disk, 2);
+	KUNIT_EXPECT_EQ(test, datblk_path_for(disk, 0), 2);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "2"));
+	KUNIT_EXPECT_EQ(test, datblk_path_for(disk, 0), 0);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "0"));
+	KUNIT_EXPECT_EQ(test, datblk_path_for(disk, 0), 1);
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
+}
+
+/* The delays of probes double with each renewal, until one has been good for a minute */
+static void probe_delays(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+	unsigned int i;
+
+	for (i = 1; i <= 20; i++) {
+		datblk_probe_renewal(disk);
+		datblk_probe_session(disk);
+		KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ << min(i, 8U));
+	}
+	disk->renewed -= 61 * HZ;
+	datblk_probe_session(disk);
+	KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ);
 }
 
 /* What follows "address=", and the result */
@@ -218,11 +325,16 @@ static void refused(struct kunit *test)
 		struct datblk_disk *disk = disk_alloc(test);
 		/* With a subtype, as calls return it */
 		DAT_RETURN ret = refusals[i].ret | (refusals[i].ret ? DAT_INVALID_ARG2 : 0);
-		blk_status_t status = datblk_request_exposed(disk, ret);
+		struct datblk_queue queue = { .disk = disk, .path = &disk->paths[0] };
+		blk_status_t status;
+
+		disk->open = true;
+		status = datblk_request_exposed(&queue, ret);
 
 		KUNIT_EXPECT_EQ_MSG(test, (__force unsigned int)status, refusals[i].status, "%x",
 				    refusals[i].ret);
 		KUNIT_EXPECT_EQ_MSG(test, disk->lost, refusals[i].lost, "%x", refusals[i].ret);
+		KUNIT_EXPECT_EQ_MSG(test, disk->ended, refusals[i].lost, "%x", refusals[i].ret);
 	}
 }
 
@@ -325,6 +437,10 @@ static struct kunit_case client_cases[] = {
 	KUNIT_CASE(next_path),
 	KUNIT_CASE(busy_path),
 	KUNIT_CASE(broken_sessions),
+	KUNIT_CASE(spread),
+	KUNIT_CASE(spare_path),
+	KUNIT_CASE(blamed_paths),
+	KUNIT_CASE(probe_delays),
 	KUNIT_CASE(parse_paths),
 	KUNIT_CASE(number_of_paths),
 	KUNIT_CASE(refused),

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Probes of a disk that spreads its queues over its paths: does a path that has failed work again?
+ *
+ * A work item of its own asks the server, over each path that has failed, for its list of devices.
+ * The server rejects that, so the session and its I/O notice nothing. If there is an answer, the
+ * work item recover renews the session over all paths that work, when no command is in flight.
+ *
+ * An answer does not promise that a login succeeds, or that large packets arrive. So the time until
+ * the next probe doubles with each attempt to renew the session, until the disk next connects more
+ * than a minute later.
+ */
+#include <linux/sched/mm.h>
+#include "client.h"
+
+#define HOLD		HZ
+#define HOLD_SHIFT_MAX	8U
+#define PROVEN		(60 * HZ)
+
+/**
+ * datblk_probe_delay - the time until the next probe
+ * @disk: the disk
+ *
+ * Context: any.
+ * Return: jiffies.
+ */
+unsigned long datblk_probe_delay(const struct datblk_disk *disk)
+{
+	return HOLD << min(READ_ONCE(disk->renewals), HOLD_SHIFT_MAX);
+}
+
+/**
+ * datblk_probe_later - probe the paths that have failed, if queues would use them
+ * @disk: a disk with a session
+ *
+ * Context: process.
+ */
+void datblk_probe_later(struct datblk_disk *disk)
+{
+	if (datblk_paths_missing(disk))
+		mod_delayed_work(system_long_wq, &disk->probe, datblk_probe_delay(disk));
+}
+
+/**
+ * datblk_probe_session - a session has begun
+ * @disk: the disk
+ *
+ * Context: process, the owner of the session.
+ */
+void datblk_probe_session(struct datblk_disk *disk)
+{
+	if (time_after(jiffies, disk->renewed + PROVEN))
+		WRITE_ONCE(disk->renewals, 0);
+	datblk_probe_later(disk);
+}
+
+/**
+ * datblk_probe_renewal - the session is about to be renewed, and requests are held back
+ * @disk: the disk
+ *
+ * Context: process, the owner of the session.
+ */
+void datblk_probe_renewal(struct datblk_disk *disk)
+{
+	disk->renewed = jiffies;
+	WRITE_ONCE(disk->renewals, disk->renewals + 1);
+}
+
+/**
+ * datblk_probe - probe the paths that have failed
+ * @work: in the disk
+ *
+ * If the session ends meanwhile, the next one starts this work again.
+ *
+ * Context: process. Memory may only be free when the disk works, so allocations do not wait for
+ * I/O.
+ */
+void datblk_probe(struct work_struct *work)
+{
+	struct datblk_disk *disk = container_of(to_delayed_work(work), struct datblk_disk, probe);
+	unsigned long failed = datblk_paths_failed(disk);
+	unsigned int noio = memalloc_noio_save(), i;
+
+	for_each_set_bit(i, &failed, disk->path_count) {
+		if (READ_ONCE(disk->state) != DATBLK_LIVE || READ_ONCE(disk->deleting))
+			break;
+		if (datblk_discover_answers(&disk->paths[i], disk->options.qual))
+			set_bit(i, &disk->answering);
+	}
+	memalloc_noio_restore(noio);
+	if (READ_ONCE(disk->state) != DATBLK_LIVE || READ_ONCE(disk->deleting))
+		return;
+	if (READ_ONCE(disk->answering))
+		mod_delayed_work(datblk_wq, &disk->recover, 0);
+	else
+		datblk_probe_later(disk);
+}
