@@ -3,7 +3,8 @@
 # A disk of the block device over DAT (drivers/block/datblk) with two paths: two RDMA devices, on
 # each of which the server listens. Each path fails in turn, in three ways, during verified writes.
 # Client and server are in one guest, over rxe.
-# covers: I/O goes on over another path, and no write overtakes one that the first path executes
+# covers: I/O goes on over another path, and no write overtakes one that the first path executes;
+# with round-robin, writes use both paths, and a path that works again is used again
 
 . "${0%/*}/lib.sh"
 
@@ -105,8 +106,10 @@ fail_over() {
 load() {
 	until [ -e $work/stop ]; do
 		(cd $work && fio --allow_file_create=0 --name=datblk --filename="/dev/$disk" \
-			--ioengine=libaio --rw=randwrite --bsrange=512-256k --size=4M --iodepth=32 \
-			--direct=1 --verify=crc32c --verify_fatal=1 --verify_dump=0) || return
+			--ioengine=libaio --rw=randwrite --bsrange=512-256k --size=2M --iodepth=16 \
+			--numjobs=2 --offset_increment=2M --cpus_allowed=0-1 \
+			--cpus_allowed_policy=split --direct=1 --verify=crc32c --verify_fatal=1 \
+			--verify_dump=0) || return
 	done
 }
 
@@ -202,6 +205,104 @@ second_only() {
 		datblkctl disconnect "$disk" && repair 0 port
 }
 
+# packets N: print how many packets the RDMA device of this path has sent
+packets() { cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/sent_pkts"; }
+
+# A mebibyte from each CPU takes at least 500 packets on each path
+both_used() {
+	local n before=()
+
+	for n in 0 1; do
+		before[n]=$(packets $n)
+	done
+	for n in 0 1; do
+		taskset -c $n dd if=/dev/zero of="/dev/$disk" bs=64k count=16 seek=$((512 + n * 16)) \
+			oflag=direct conv=nocreat,notrunc status=none || return
+	done
+	for n in 0 1; do
+		[ $(($(packets $n) - before[n])) -ge 500 ] ||
+			{ echo "path $n: packets ${before[n]}, now $(packets $n)"; return 1; }
+	done
+}
+
+both_live() { live_over 0 && path_is 1 live; }
+
+round_robin() {
+	connect data --queues 2 --policy round-robin && disk=$(cat $work/name) && both_live &&
+		[ "$(attribute policy)" = round-robin ]
+}
+
+# comes_back N HOW: path N breaks: writes go on over the other one only, and then over both again
+comes_back() {
+	local status=0
+
+	wait_for both_live && break_path "$1" "$2" && wait_for path_is "$1" failed &&
+		wait_for live_over $((1 - $1)) && wait_for grows "$(writes)" || status=1
+	repair "$1" "$2" && wait_for both_live && both_used && return $status
+}
+
+each_comes_back() { comes_back 0 "$1" && comes_back 1 "$1"; }
+
+# Both paths fail. Each one suffices, and both are used when both work
+both_come_back() {
+	break_path 0 port && break_path 1 port && wait_for not_live &&
+		wait_for path_is 0 failed reached && wait_for path_is 1 failed reached &&
+		repair 1 port && wait_for live_over 1 && path_is 0 failed &&
+		repair 0 port && wait_for both_live && both_used
+}
+
+# Seconds in which probes would end a session several times
+PROBES=12
+
+# Path 1 does not answer: the session over path 0 stays
+silent() {
+	local before
+
+	wait_for both_live && break_path 1 device && wait_for path_is 1 failed &&
+		wait_for live_over 0 && before=$(attribute recoveries) || return
+	sleep $PROBES
+	recoveries "$before" && path_is 1 failed && repair 1 device && wait_for both_live
+}
+
+# Path 1 answers probes, but the server refuses logins over it: after 1, 2, 4 and 8 seconds
+refusing_path() {
+	local before status=0
+
+	wait_for both_live && echo 10.9.9.1 >$config/devices/data/clients &&
+		break_path 1 port && wait_for path_is 1 failed && wait_for live_over 0 || return
+	echo 1 >$config/ports/p1/enable && wait_for path_is 1 failed "not allow" || status=1
+	before=$(attribute recoveries)
+	sleep $PROBES
+	wait_for live_over 0 || status=1
+	[ $(($(attribute recoveries) - before)) -le 4 ] ||
+		{ echo "recoveries $(attribute recoveries), before $before"; status=1; }
+	echo >$config/devices/data/clients && wait_for both_live && return $status
+}
+
+# A write hangs in the server, and a failed path answers: the session stays until the write ends
+slow_write() {
+	local writer before status=0
+
+	break_path 1 port && wait_for path_is 1 failed && wait_for live_over 0 &&
+		fsfreeze -f $work/mnt || return
+	before=$(attribute recoveries)
+	dd if=/dev/urandom of=$work/block bs=4k count=1 status=none
+	dd if=$work/block of="/dev/$disk" bs=4k oflag=direct conv=nocreat status=none &
+	writer=$!
+	wait_for hangs && repair 1 port || status=1
+	sleep $PROBES
+	recoveries "$before" && path_is 0 live && path_is 1 failed || status=1
+	fsfreeze -u $work/mnt && wait $writer && wait_for both_live &&
+		cmp -n 4096 $work/block "/dev/$disk" && return $status
+}
+
+with_slow_write() {
+	datblkctl export slow $work/mnt/disk --uuid new &&
+		connect slow --queues 2 --policy round-robin || return
+	disk=$(cat $work/name)
+	slow_write && datblkctl disconnect "$disk" && datblkctl unexport slow
+}
+
 start() {
 	local n
 
@@ -219,7 +320,7 @@ start() {
 	datblkctl export data $work/file
 }
 
-tap_plan 11
+tap_plan 20
 if ! tap_check "modules load, the server listens on two RDMA devices" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -234,4 +335,16 @@ tap_check "all paths fail, and the repair of either one suffices" during_load no
 tap_check "the disk is removed" datblkctl disconnect "$disk"
 tap_check "a disk is connected over the only path that works" second_only
 tap_check "no other path repeats a write that the server still executes" with_fence
+tap_check "round-robin: a disk is connected over both paths" round_robin || exit
+tap_check "round-robin: writes use both paths" both_used
+for how in link device port; do
+	tap_check "round-robin: each path in turn fails during verified writes, and is used again: $how" \
+		during_load each_comes_back $how
+done
+tap_check "round-robin: all paths fail, and are used again" during_load both_come_back
+tap_check "round-robin: a path that does not answer costs nothing" during_load silent
+tap_check "round-robin: a path that refuses logins is tried less and less" \
+	during_load refusing_path
+datblkctl disconnect "$disk"
+tap_check "round-robin: a slow write is not interrupted for a path that works again" with_slow_write
 tap_check "no object of kDAPL is left" eval "rmdir $config/devices/* $config/ports/* && wait_for kdapl_empty"

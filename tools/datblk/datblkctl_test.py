@@ -99,7 +99,7 @@ class Case(unittest.TestCase):
     def disk(self, name="datblk0", **attributes):
         attributes = {"export": "data", "address": "10.0.0.1 4421", "ia": "rxe0/1",
                       "state": "live", "reason": "", "queues": "2", "depth": "32",
-                      "recoveries": "0", "errors": "0",
+                      "recoveries": "0", "errors": "0", "policy": "failover",
                       "paths": "10.0.0.1 rxe0/1 live"} | attributes
         for key, value in attributes.items():
             self.write(f"sys/block/{name}/datblk/{key}", f"{value}\n")
@@ -180,6 +180,12 @@ class Client(Case):
         self.run_it("connect", "10.0.0.1@rxe0/1,10.0.1.1", "data", "--ia", "mlx5_0/1")
         self.assertEqual(self.read("dev/datblk-control"),
                          "connect ia=mlx5_0/1 address=10.0.0.1@rxe0/1 address=10.0.1.1 device=data")
+        self.run_it("connect", "10.0.0.1,10.0.1.1", "data", "--ia", "rxe0/1", "--policy",
+                    "round-robin", "--queues", "2")
+        self.assertEqual(self.read("dev/datblk-control"),
+                         "connect ia=rxe0/1 address=10.0.0.1 address=10.0.1.1 device=data "
+                         "policy=round-robin queues=2")
+        self.run_it("connect", "10.0.0.1", "data", "--policy", "random", status=2)
         for text in ("10.0.0.1,", "10.0.0.1@", "@rxe0/1", ""):
             self.run_it("connect", text, "data", status=2)
 
@@ -286,8 +292,8 @@ class Client(Case):
         self.assertEqual(found[0] | {"disk": ""}, {
             "disk": "", "export": "data", "address": "10.0.0.1", "qual": 4421, "ia": "rxe0/1",
             "paths": [{"address": "10.0.0.1", "ia": "rxe0/1", "state": "live", "reason": ""}],
-            "state": "live", "reason": "", "bytes": 1 << 20, "read_only": False, "queues": 2,
-            "depth": 32, "recoveries": 0, "errors": 0, "uuid": PATH_UUID})
+            "policy": "failover", "state": "live", "reason": "", "bytes": 1 << 20,
+            "read_only": False, "queues": 2, "depth": 32, "recoveries": 0, "errors": 0, "uuid": PATH_UUID})
         lines = self.run_it("list").splitlines()
         self.assertEqual(lines[2].split()[:6], ["datblk10", "data", "10.0.0.1", "rxe0/1", "1.0",
                                                 "MiB"])
