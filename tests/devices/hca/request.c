@@ -236,11 +236,14 @@ static bool hca_sendable(struct hca_qp *qp, struct hca_swqe *wqe)
 	return !qp->failed;
 }
 
-/* Loses a message, or delivers it twice, or loses the acknowledgment */
+/*
+ * Loses a message, or delivers it twice, or loses the acknowledgment. Never the last retry of a
+ * request: faults of the wire alone must not end a connection (IBTA vol. 1, 9.7.6.1.3).
+ */
 static enum hca_answer hca_transfer(struct hca_qp *qp, struct hca_swqe *wqe, u32 *rnr)
 {
 	struct hca_dev *dev = to_hca(qp->ibqp.device);
-	bool lost = hca_chance(hca_opt.drop);
+	bool lost = qp->retries && hca_chance(hca_opt.drop);
 	enum hca_answer answer;
 
 	if (lost && hca_random(2)) {
