@@ -12,6 +12,8 @@
 #include <linux/string.h>
 #include "hca.h"
 
+#define HCA_PIECES	16	/* of a message that is placed in random order */
+
 static void hca_fault(const struct hca_sg *sg, const struct hca_seg *seg, u64 iova)
 {
 	hca_count(sg->dev, HCA_DMA_FAULTS);
@@ -98,6 +100,26 @@ static bool hca_copy_piece(struct hca_sg *to, u64 to_off, struct hca_sg *from, u
 	return true;
 }
 
+/* Places pieces of a message in random order */
+static bool hca_copy_shuffled(struct hca_sg *to, u64 to_off, struct hca_sg *from, u64 len)
+{
+	u64 size = div_u64(len + HCA_PIECES - 1, HCA_PIECES), at;
+	u8 order[HCA_PIECES];
+	u32 i, n = 0;
+
+	for (at = 0; at < len; at += size) {
+		i = hca_random(n + 1);
+		order[n] = order[i];
+		order[i] = n++;
+	}
+	for (i = 0; i < n; i++) {
+		at = order[i] * size;
+		if (!hca_copy_piece(to, to_off + at, from, at, min(size, len - at)))
+			return false;
+	}
+	return true;
+}
+
 /**
  * hca_dma_copy - transfer a message
  * @to:     the destination
@@ -105,13 +127,15 @@ static bool hca_copy_piece(struct hca_sg *to, u64 to_off, struct hca_sg *from, u
  * @from:   the source, from its first byte
  * @len:    number of bytes
  *
- * An adapter may place the data in any order. With the option last_first the last byte
- * arrives first.
+ * An adapter may place the data of a message in any order (IBTA vol. 1, 9.5 and 10.8.3). With
+ * the option last_first the last byte arrives first (1), or pieces arrive in random order (2).
  *
  * Return: false after a fault; a part may have been written.
  */
 bool hca_dma_copy(struct hca_sg *to, u64 to_off, struct hca_sg *from, u64 len)
 {
+	if (hca_opt.last_first == 2)
+		return hca_copy_shuffled(to, to_off, from, len);
 	if (len && hca_opt.last_first)
 		return hca_copy_piece(to, to_off + len - 1, from, len - 1, 1) &&
 		       hca_copy_piece(to, to_off, from, 0, len - 1);

@@ -42,7 +42,7 @@ MODULE_PARM_DESC(reorder, "Execute QPs in random order (1)");
 module_param_named(late_ack, hca_opt.late_ack, int, 0644);
 MODULE_PARM_DESC(late_ack, "Acknowledge trailing unsignalled requests late (1)");
 module_param_named(last_first, hca_opt.last_first, int, 0644);
-MODULE_PARM_DESC(last_first, "Place the last byte of a message first (0)");
+MODULE_PARM_DESC(last_first, "Place the last byte of a message first (1), or all in random order (2) (0)");
 module_param_named(event_order, hca_opt.event_order, int, 0644);
 MODULE_PARM_DESC(event_order, "Events before completions (0), after (1), random (2) (0)");
 module_param_named(flush_init, hca_opt.flush_init, int, 0644);

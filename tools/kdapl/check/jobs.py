@@ -302,7 +302,7 @@ def races():
 HCA = {
     "ibta": "personality=ibta", "mlx5": "personality=mlx5", "irdma": "personality=irdma",
     "bnxt_re": "personality=bnxt_re", "qedr": "personality=qedr",
-    "faults": "drop=100 duplicate=50 delay=300 last_first=1",
+    "faults": "drop=100 duplicate=50 delay=300 last_first=2",
 }
 # The selftests that run on it: description, names, variables
 HCA_TESTS = {
