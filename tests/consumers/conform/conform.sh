@@ -27,8 +27,10 @@ conform() {
 # First, because it loads a module that must be there before rdma_cm
 rxe_setup && conform rxe device=rxe0
 hca_setup && conform model device=hca0 && conform "two models" device=hca0 peer=hca1
-# The sum of the plans, and the last result
-tap_plan $(($(awk -F '[.]+' '/^1\.\./ { n += $2 } END { print n + 0 }' "$out") + 1))
+# The sum of the plans, and the last two results
+tap_plan $(($(awk -F '[.]+' '/^1\.\./ { n += $2 } END { print n + 0 }' "$out") + 2))
 tap_relay <"$out"
 # A device that was not set up has no results
 tap_check "three devices have results" test "$(grep -c '^1\.\.' "$out")" = 3
+# IBTA vol. 1, 9.7.3.2; read/outstanding posts more than that
+tap_check "reads beyond max_rd_atomic wait" test "$(hca_stat read_stalls)" -gt 0

@@ -161,6 +161,7 @@ struct hca_swqe {
 	/* Execution; hca_world */
 	u32 psn;
 	bool sent;			/* has a packet sequence number */
+	bool stalled;			/* a read: was counted in HCA_STALLS */
 	bool answered;			/* a read: @answer is the response, which arrives later */
 	enum hca_answer answer;
 	enum ib_wc_status status;

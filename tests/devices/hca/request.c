@@ -302,7 +302,7 @@ static void hca_send(struct hca_qp *qp, struct hca_swqe *wqe)
  * Has this request to wait? One that is sent again has waited before; the reads that are
  * outstanding may be later ones.
  */
-static bool hca_stalled(struct hca_qp *qp, const struct hca_swqe *wqe)
+static bool hca_stalled(struct hca_qp *qp, struct hca_swqe *wqe)
 {
 	if (wqe->sent)
 		return false;
@@ -316,7 +316,10 @@ static bool hca_stalled(struct hca_qp *qp, const struct hca_swqe *wqe)
 	if (!hca_is_read(wqe) || !qp->attr.max_rd_atomic ||
 	    qp->reads < qp->attr.max_rd_atomic)
 		return false;
-	hca_count(to_hca(qp->ibqp.device), HCA_STALLS);
+	/* IBTA vol. 1, 9.7.3.2; counted once, however often the engine looks */
+	if (!wqe->stalled)
+		hca_count(to_hca(qp->ibqp.device), HCA_STALLS);
+	wqe->stalled = true;
 	return true;
 }
 
