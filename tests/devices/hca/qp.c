@@ -7,7 +7,7 @@
 #include <linux/vmalloc.h>
 #include "hca.h"
 
-/* Bytes of a block of mlx5, and of a request there without segments */
+/* Bytes of a block of mlx5, and of a request there without segments or inline data */
 #define HCA_BLOCK	64
 #define HCA_BLOCK_HEAD	48
 
@@ -27,12 +27,19 @@ void hca_ring_exit(struct hca_ring *ring)
 	kvfree(ring->mem);
 }
 
+/* Blocks of a request: either segments, or a header of 4 bytes and inline data */
+static u32 hca_blocks(const struct ib_qp_cap *cap)
+{
+	u32 inl = cap->max_inline_data ? ALIGN(4 + cap->max_inline_data, 16) : 0;
+
+	return DIV_ROUND_UP(HCA_BLOCK_HEAD + max(cap->max_send_sge * 16, inl), HCA_BLOCK);
+}
+
 static bool hca_cap_fits(const struct ib_qp_init_attr *attr)
 {
 	const struct ib_qp_cap *cap = &attr->cap;
-	u32 blocks = DIV_ROUND_UP(HCA_BLOCK_HEAD + cap->max_send_sge * 16, HCA_BLOCK);
 
-	if (hca_opt.blocks && cap->max_send_wr * blocks > HCA_MAX_QP_WR)
+	if (hca_opt.blocks && cap->max_send_wr * hca_blocks(cap) > HCA_MAX_QP_WR)
 		return false;
 	return cap->max_send_wr <= HCA_MAX_QP_WR && cap->max_recv_wr <= HCA_MAX_QP_WR &&
 	       cap->max_send_sge <= HCA_MAX_SGE && cap->max_recv_sge <= HCA_MAX_SGE &&
