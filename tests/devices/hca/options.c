@@ -105,12 +105,20 @@ static void hca_set_qedr(struct hca_options *o)
 	o->comm_est = 0;
 }
 
+/* Soft-RoCE of Linux 6.1 has shared receive queues, but does not raise LAST_WQE_REACHED */
+static void hca_set_rxe(struct hca_options *o)
+{
+	o->last_wqe = 0;
+	o->comm_est = 0;
+}
+
 static const struct hca_personality hca_personalities[] = {
 	{ "ibta", hca_set_nothing },
 	{ "mlx5", hca_set_mlx5 },
 	{ "irdma", hca_set_irdma },
 	{ "bnxt_re", hca_set_bnxt_re },
 	{ "qedr", hca_set_qedr },
+	{ "rxe", hca_set_rxe },
 };
 
 static const struct hca_personality *hca_personality = hca_personalities;
@@ -142,7 +150,7 @@ static const struct kernel_param_ops hca_personality_ops = {
 };
 
 module_param_cb(personality, &hca_personality_ops, NULL, 0644);
-MODULE_PARM_DESC(personality, "Sets all options: ibta (default), mlx5, irdma, bnxt_re, qedr");
+MODULE_PARM_DESC(personality, "Sets all options: ibta (default), mlx5, irdma, bnxt_re, qedr, rxe");
 
 /**
  * hca_random - a number below a limit, from the seeded generator

@@ -301,7 +301,7 @@ def races():
 # The adapter model (tests/devices/hca/README.rst): its personalities, and faults of the wire
 HCA = {
     "ibta": "personality=ibta", "mlx5": "personality=mlx5", "irdma": "personality=irdma",
-    "bnxt_re": "personality=bnxt_re", "qedr": "personality=qedr",
+    "bnxt_re": "personality=bnxt_re", "qedr": "personality=qedr", "rxe": "personality=rxe",
     "faults": "drop=100 duplicate=50 delay=300 last_first=2",
 }
 # The selftests that run on it: description, names, variables
