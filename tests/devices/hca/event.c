@@ -123,6 +123,20 @@ void hca_announce(struct hca_dev *dev, struct hca_cq *cq)
 	hca_want_interrupt(dev);
 }
 
+/* Before all completions, but after the events that are there already. dev->eq_lock held */
+static void hca_add_first(struct hca_dev *dev, struct hca_eqe *eqe)
+{
+	struct list_head *at = &dev->eq;
+	struct hca_eqe *before;
+
+	list_for_each_entry(before, &dev->eq, node) {
+		if (before->cq)
+			break;
+		at = &before->node;
+	}
+	list_add(&eqe->node, at);
+}
+
 /* Before the completions that were not announced yet, or after them. hca_world held */
 static void hca_queue_event(struct hca_dev *dev, const struct ib_event *event)
 {
@@ -132,7 +146,7 @@ static void hca_queue_event(struct hca_dev *dev, const struct ib_event *event)
 	eqe->event = *event;
 	spin_lock_irq(&dev->eq_lock);
 	if (first)
-		list_add(&eqe->node, &dev->eq);
+		hca_add_first(dev, eqe);
 	else
 		list_add_tail(&eqe->node, &dev->late);
 	spin_unlock_irq(&dev->eq_lock);
