@@ -343,6 +343,8 @@ for how in link device port; do
 done
 tap_check "round-robin: all paths fail, and are used again" during_load both_come_back
 tap_check "round-robin: a path that does not answer costs nothing" during_load silent
+# A new disk has not tried a path yet
+datblkctl disconnect "$disk" && round_robin
 tap_check "round-robin: a path that refuses logins is tried less and less" \
 	during_load refusing_path
 datblkctl disconnect "$disk"

@@ -14,7 +14,7 @@
 #include "client.h"
 
 #define HOLD		HZ
-#define HOLD_SHIFT_MAX	8U
+#define HOLD_SHIFT_MAX	6U
 #define PROVEN		(60 * HZ)
 
 /**

@@ -237,7 +237,7 @@ static void probe_delays(struct kunit *test)
 	for (i = 1; i <= 20; i++) {
 		datblk_probe_renewal(disk);
 		datblk_probe_session(disk);
-		KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ << min(i, 8U));
+		KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ << min(i, 6U));
 	}
 	disk->renewed -= 61 * HZ;
 	datblk_probe_session(disk);
