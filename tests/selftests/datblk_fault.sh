@@ -160,7 +160,7 @@ filter() {
 from_client() {
 	local name size base
 
-	read -r name size _ _ _ base < <(grep "^datblk_client " /proc/modules) &&
+	read -r name size _ _ _ base _ < <(grep "^datblk_client " /proc/modules) &&
 		filter "$base" "$(printf "0x%x" $((base + size)))" 10
 }
 
