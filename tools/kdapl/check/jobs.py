@@ -118,7 +118,8 @@ def guest(kernel, purpose, about, *inputs, name="", **more):
 
 def selftests(kernel, name, about, tests, **more):
     """Selftests by name; all, or with only --short all short ones, if there is none."""
-    scripts = [f"{TESTS}/{test}.sh" for test in tests.split() if test != "--short"]
+    scripts = [f"{TESTS}/{test}.sh" for test in tests.split()
+               if test != "--short" and "/" not in test]
     model = ["hca"] if "KDAPL_HCA" in more else []
     return guest(kernel, "selftests", about, "selftests", *(scripts or [TESTS]), "datblk", *model,
                  name=name, KDAPL_TESTS=tests, **more)
@@ -310,7 +311,7 @@ HCA_TESTS = {
     "life": ("lifetimes, CPUs that go offline", "lifetime hotplug", {}),
     "fuzz": ("100,000 random calls", "fuzz", {"FUZZ_CALLS": 100000}),
     "datblk": ("disks", "--short datblk", {}),
-    "users": ("plain verbs", "perf", {}),
+    "users": ("nvme-rdma and plain verbs", "conform/nvme perf", {}),
 }
 # The same with KASAN and lockdep. What fails when an allocation does depends on the objects of the
 # device, not on the behaviour of the wire
