@@ -204,7 +204,7 @@ struct hca_qp {
 	enum ib_qp_state state;
 	struct hca_ring sq, rq;
 	u64 rung;			/* requests before it are known to the device */
-	bool deaf;			/* its doorbell was lost: no later one arrives until ERROR */
+	bool deaf;			/* its doorbell was lost: none arrives until ERROR */
 	bool mute;			/* went from INIT to ERROR on a device without that flush */
 
 	/* All below: hca_world */
