@@ -293,7 +293,8 @@ class Client(Case):
             "disk": "", "export": "data", "address": "10.0.0.1", "qual": 4421, "ia": "rxe0/1",
             "paths": [{"address": "10.0.0.1", "ia": "rxe0/1", "state": "live", "reason": ""}],
             "policy": "failover", "state": "live", "reason": "", "bytes": 1 << 20,
-            "read_only": False, "queues": 2, "depth": 32, "recoveries": 0, "errors": 0, "uuid": PATH_UUID})
+            "read_only": False, "queues": 2, "depth": 32, "recoveries": 0, "errors": 0,
+            "uuid": PATH_UUID})
         lines = self.run_it("list").splitlines()
         self.assertEqual(lines[2].split()[:6], ["datblk10", "data", "10.0.0.1", "rxe0/1", "1.0",
                                                 "MiB"])

@@ -402,7 +402,7 @@ bool datblk_request_mark(struct request *rq, void *data)
  *
  * Context: process.
  *
- * Return: true: continue.
+ * Return: false after the first one.
  */
 bool datblk_request_old(struct request *rq, void *data)
 {

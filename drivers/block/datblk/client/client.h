@@ -305,6 +305,7 @@ void datblk_queue_add_own(struct datblk_queue *queue, struct datblk_pdu *pdu);
 void datblk_queue_commit(struct datblk_queue *queue);
 
 int datblk_login(struct datblk_queue *queue);
+void datblk_login_fill_late(const struct datblk_queue *queue, struct datblk_wire_login *login);
 
 extern const struct blk_mq_ops datblk_mq_ops;
 blk_status_t datblk_blk_status(u8 status);
@@ -324,7 +325,7 @@ void datblk_debugfs_init(void);
 void datblk_debugfs_exit(void);
 
 int datblk_discover(char *line, char *text, size_t room);
-bool datblk_discover_answers(const struct datblk_path *path, u16 qual);
+bool datblk_discover_admits(struct datblk_disk *disk, const struct datblk_path *path);
 
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib);
 void datblk_kept_add(struct datblk_kept *kept, unsigned int queue, const struct datblk_command *c,

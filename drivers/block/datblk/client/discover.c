@@ -2,8 +2,7 @@
 /*
  * The command "discover" of the control device: lists the devices of a server that this machine may
  * use. Each connection request asks for one device, and the server answers it with a reject, so
- * neither side keeps a connection. control.c calls it, and probe.c, to learn whether a server
- * answers, in process context.
+ * neither side keeps a connection. probe.c sends a login in the same way. Both in process context.
  */
 #include <linux/completion.h>
 #include <linux/inet.h>
@@ -72,21 +71,19 @@ static int datblk_discover_parse(char *line, struct datblk_discovery *list)
 	return inet_pton_with_scope(&init_net, AF_UNSPEC, address, NULL, &list->to);
 }
 
-/* After a reject an EP needs a reset; a new one is as simple */
-static int datblk_discover_ask(struct datblk_discovery *list)
+/* Sends a connection request. After a reject an EP needs a reset; a new one is as simple */
+static int datblk_discover_ask(struct datblk_discovery *list, size_t size, void *request)
 {
 	struct datblk_ep_needs needs = { .receives = 1, .requests = 1 };
-	struct datblk_wire_query query;
 	unsigned int segments;
 	DAT_EP_HANDLE ep;
 	int err = datblk_ep_create(list->ia, list->pz, list->evd, &needs, &ep, &segments);
 
 	if (err)
 		return err;
-	datblk_fill_query(&query, list->name);
 	init_completion(&list->outcome);
 	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&list->to, list->qual, DATBLK_CONNECT_US,
-			   sizeof(query), &query, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG))
+			   size, request, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG))
 		err = -ECONNREFUSED;
 	else
 		wait_for_completion(&list->outcome);
@@ -97,10 +94,13 @@ static int datblk_discover_ask(struct datblk_discovery *list)
 /* Returns 1 after adding a line to @text, 0 after the last device, or a negative error code */
 static int datblk_discover_next(struct datblk_discovery *list, char *text, size_t room)
 {
+	struct datblk_wire_query query;
 	struct datblk_geometry geo;
 	size_t used = strlen(text);
-	int err = datblk_discover_ask(list);
+	int err;
 
+	datblk_fill_query(&query, list->name);
+	err = datblk_discover_ask(list, sizeof(query), &query);
 	if (err)
 		return err;
 	if (list->event == DAT_CONNECTION_EVENT_TIMED_OUT)
@@ -185,31 +185,34 @@ int datblk_discover(char *line, char *text, size_t room)
 }
 
 /**
- * datblk_discover_answers - see whether a server answers over a path
+ * datblk_discover_admits - see whether a server would admit the next session over a path
+ * @disk: a disk with a session
  * @path: the path
- * @qual: connection qualifier of the server
+ *
+ * The request is a login that is older than the session. The server checks the name, the address
+ * and whether a key is needed, and then refuses it, because it is late. It does not check whether
+ * there is room, or whether both sides have the same key.
  *
  * Context: process.
- * Return: true if it answers as a datblk server of this version.
+ * Return: true if the login was late, or if the server asks for a proof.
  */
-bool datblk_discover_answers(const struct datblk_path *path, u16 qual)
+bool datblk_discover_admits(struct datblk_disk *disk, const struct datblk_path *path)
 {
 	struct datblk_discovery *list = kzalloc(sizeof(*list), GFP_KERNEL);
-	bool answers = false;
-	unsigned int status;
+	struct datblk_wire_login login;
+	unsigned int status = DATBLK_ADMIT;
 
 	if (!list)
 		return false;
 	strscpy(list->ia_name, path->ia_name, sizeof(list->ia_name));
 	list->to = path->to;
-	list->qual = qual;
+	list->qual = disk->options.qual;
+	datblk_login_fill_late(&disk->queues[0], &login);
 	if (!datblk_discover_open(list)) {
-		if (!datblk_discover_ask(list)) {
+		if (!datblk_discover_ask(list, sizeof(login), &login))
 			status = datblk_check_refusal(list->private, list->size);
-			answers = status == DATBLK_LISTED || status == DATBLK_REFUSE_DEVICE;
-		}
 		dat_ia_close(list->ia, DAT_CLOSE_ABRUPT_FLAG);
 	}
 	kfree(list);
-	return answers;
+	return status == DATBLK_REFUSE_BUSY || status == DATBLK_CHALLENGED;
 }

@@ -25,6 +25,22 @@ static void datblk_login_describe(const struct datblk_queue *queue, struct datbl
 	strscpy_pad(req->name, disk->options.device, sizeof(req->name));
 }
 
+/**
+ * datblk_login_fill_late - fill in a login that replaces no connection
+ * @queue: a queue of a session
+ * @login: receives the login
+ *
+ * Context: process. If the session ends meanwhile, the login is that of a session that has ended.
+ */
+void datblk_login_fill_late(const struct datblk_queue *queue, struct datblk_wire_login *login)
+{
+	struct datblk_login req;
+
+	datblk_login_describe(queue, &req);
+	req.incarnation--;
+	datblk_fill_login(login, &req);
+}
+
 /* What a refusal means for the caller, who tries again after -EBUSY */
 static int datblk_login_refusal_error(unsigned int status)
 {

@@ -144,7 +144,11 @@ bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason)
 		WRITE_ONCE(path->state, DATBLK_PATH_FAILED);
 		disk->tried++;
 	}
-	WRITE_ONCE(disk->path, (disk->path + 1) % disk->path_count);
+	i = disk->path;
+	do {
+		i = (i + 1) % disk->path_count;
+	} while (i != disk->path && test_bit(i, &disk->ended));
+	WRITE_ONCE(disk->path, i);
 	if (disk->tried < disk->path_count)
 		return true;
 	disk->tried = 0;

@@ -2,14 +2,15 @@
 /*
  * Probes of a disk that spreads its queues over its paths: does a path that has failed work again?
  *
- * A work item of its own asks the server, over each path that has failed, for its list of devices.
- * The server rejects that, so the session and its I/O notice nothing. If there is an answer, the
- * work item recover renews the session over all paths that work, when no command is in flight.
+ * A work item of its own sends an old login over each path that has failed. The server refuses it,
+ * so the session and its I/O notice nothing, but the refusal says whether the server would admit a
+ * new one. If it would, the work item recover renews the session over all paths that work, when no
+ * command is in flight.
  *
- * An answer does not promise that a login succeeds, or that large packets arrive. So the time until
- * the next probe doubles with each attempt to renew the session, until the disk next connects more
- * than a minute later.
+ * This does not promise that large packets arrive. So the time until the next probe doubles with
+ * each attempt to renew the session, until a session begins more than a minute after the last one.
  */
+#include <linux/random.h>
 #include <linux/sched/mm.h>
 #include "client.h"
 
@@ -18,7 +19,7 @@
 #define PROVEN		(60 * HZ)
 
 /**
- * datblk_probe_delay - the time until the next probe
+ * datblk_probe_delay - the average time until the next probe
  * @disk: the disk
  *
  * Context: any.
@@ -33,12 +34,17 @@ unsigned long datblk_probe_delay(const struct datblk_disk *disk)
  * datblk_probe_later - probe the paths that have failed, if queues would use them
  * @disk: a disk with a session
  *
+ * After a random delay, so that the disks of all clients do not renew their sessions together.
+ *
  * Context: process.
  */
 void datblk_probe_later(struct datblk_disk *disk)
 {
+	unsigned long delay = datblk_probe_delay(disk);
+
 	if (datblk_paths_missing(disk))
-		mod_delayed_work(system_long_wq, &disk->probe, datblk_probe_delay(disk));
+		mod_delayed_work(system_long_wq, &disk->probe,
+				 delay / 2 + get_random_u32() % delay);
 }
 
 /**
@@ -84,7 +90,7 @@ void datblk_probe(struct work_struct *work)
 	for_each_set_bit(i, &failed, disk->path_count) {
 		if (READ_ONCE(disk->state) != DATBLK_LIVE || READ_ONCE(disk->deleting))
 			break;
-		if (datblk_discover_answers(&disk->paths[i], disk->options.qual))
+		if (datblk_discover_admits(disk, &disk->paths[i]))
 			set_bit(i, &disk->answering);
 	}
 	memalloc_noio_restore(noio);

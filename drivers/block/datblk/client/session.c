@@ -147,13 +147,21 @@ bool datblk_session_ended(struct datblk_disk *disk)
 	return true;
 }
 
+/* If a connection has ended, its path is to blame, not that of the first queue */
+static void datblk_session_blame(struct datblk_disk *disk)
+{
+	unsigned long ended = READ_ONCE(disk->ended);
+
+	if (ended)
+		WRITE_ONCE(disk->path, __ffs(ended));
+}
+
 /* Takes back all requests of the old connections. Returns whether to connect at once */
 static bool datblk_session_drain(struct datblk_disk *disk)
 {
 	datblk_session_quiesce(disk);
 	datblk_session_close(disk);
-	if (READ_ONCE(disk->ended))
-		WRITE_ONCE(disk->path, __ffs(disk->ended));
+	datblk_session_blame(disk);
 	pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id,
 			    datblk_path(disk)->address);
 	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, false);
@@ -170,8 +178,7 @@ static bool datblk_session_renewing(const struct datblk_disk *disk)
 
 static bool datblk_session_expired(const struct datblk_disk *disk, unsigned int seconds)
 {
-	return seconds && !datblk_session_renewing(disk) &&
-	       time_after_eq(jiffies, disk->good_at + seconds * HZ);
+	return seconds && time_after_eq(jiffies, disk->good_at + seconds * HZ);
 }
 
 /**
@@ -223,6 +230,7 @@ static int datblk_session_reopen(struct datblk_disk *disk)
 		if (!err)
 			return 0;
 		datblk_session_close(disk);
+		datblk_session_blame(disk);
 	}
 	disk->geo = was;
 	return err;
@@ -311,8 +319,9 @@ static bool datblk_session_settle(struct datblk_disk *disk)
 }
 
 /*
- * Closes a good session without commands, if failed paths answer that the next one can use. Returns
- * whether another session is needed. If the session was lost meanwhile, it is still open.
+ * Closes a good session that has no command in flight, if the server would admit the next one over
+ * paths that had failed. Returns whether another session is needed. If the session was lost
+ * meanwhile, it is still open.
  */
 static bool datblk_session_renew(struct datblk_disk *disk)
 {
@@ -399,7 +408,7 @@ void datblk_session_end(struct datblk_disk *disk)
 	mod_delayed_work(datblk_wq, &disk->recover, 0);
 	flush_delayed_work(&disk->recover);
 	cancel_delayed_work_sync(&disk->recover);
-	/* It may queue the other one again, which does nothing then */
+	/* The probe may queue recover again, which then only closes the session */
 	cancel_delayed_work_sync(&disk->probe);
 	cancel_delayed_work_sync(&disk->recover);
 	/* An upcall may have postponed the run that closes it, and the line above cancelled it */

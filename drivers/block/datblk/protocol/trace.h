@@ -154,7 +154,10 @@ TRACE_EVENT(datblk_register,
 		      __entry->key, __entry->result)
 );
 
-/* Client: a session is live, or has ended. @name: N of datblkN; @path: that of its first queue */
+/*
+ * Client: a session is live, or has ended. @name: N of datblkN; @path: that of its first queue, or
+ * of a connection that has ended
+ */
 TRACE_EVENT(datblk_session,
 	    TP_PROTO(int name, u16 disk, u32 incarnation, unsigned int path, bool live),
 
