@@ -120,13 +120,16 @@ workers_fail() {
 		echo "$percent" >"$DEBUGFS/failslab/probability"
 }
 
+# One of its allocations may fail, too
+enable() { echo 1 >$config/devices/disk/enable; }
+
 # restarts: the server restarts five times while allocations fail
 restarts() {
 	local i
 
 	for ((i = 0; i < 5; i++)); do
 		workers_fail 2 && echo 0 >$config/devices/disk/enable && wait_for not_live &&
-			echo 1 >$config/devices/disk/enable && wait_for state live || return
+			wait_for enable && wait_for state live || return
 	done
 }
 
