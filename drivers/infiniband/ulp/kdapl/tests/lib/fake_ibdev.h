@@ -42,8 +42,8 @@
  * The adapter model (tests/devices/hca) has NO_LAST_WQE, NO_FLUSH_IN_INIT, READS_FIRST_SGE,
  * ARMS_BY_EQUALITY and COUNTS_BLOCKS, too. It shows that nothing hangs and no byte is wrong on a
  * device that behaves so. Here a test chooses the moment, and sees what the model hides: the
- * arguments of the verbs, and the number, order and time of events. Each flag has a breakage in
- * tests/mutations that only its KUnit case notices, since make mutate does not run on the model.
+ * arguments of the verbs, and the number, order and time of events. make mutate, which runs KUnit
+ * but not the model, has a breakage for each flag.
  */
 enum fake_personality {
 	/* A QP in ERROR never raises LAST_WQE_REACHED (rxe of 6.1) */
