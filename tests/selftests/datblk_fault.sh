@@ -109,15 +109,16 @@ load() {
 	done
 }
 
-# workers_fail N: N percent of the allocations of all workers fail
+# workers_fail N: each N-th allocation of all workers fails; 0: none does. A reconnect makes hundreds
 workers_fail() {
-	local comm percent=$1
+	local comm dir
 
 	for comm in /proc/[0-9]*/comm; do
 		[[ $(cat "$comm" 2>/dev/null) != kworker/* ]] || echo 1 >"${comm%comm}make-it-fail" 2>/dev/null
 	done
-	echo "$percent" >"$DEBUGFS/fail_page_alloc/probability" &&
-		echo "$percent" >"$DEBUGFS/failslab/probability"
+	for dir in "$DEBUGFS/fail_page_alloc" "$DEBUGFS/failslab"; do
+		echo "$1" >"$dir/interval" && echo $(($1 ? 100 : 0)) >"$dir/probability" || return
+	done
 }
 
 # One of its allocations may fail, too
@@ -128,7 +129,7 @@ restarts() {
 	local i
 
 	for ((i = 0; i < 5; i++)); do
-		workers_fail 2 && echo 0 >$config/devices/disk/enable && wait_for not_live &&
+		workers_fail 400 && echo 0 >$config/devices/disk/enable && wait_for not_live &&
 			wait_for enable && wait_for state live || return
 	done
 }
