@@ -5,8 +5,7 @@
   tools/kdapl/bench/blk.py [--only REGEX]
 
 tests/devices/bench/README.rst describes what is counted. The clock of the guest counts instructions
-(see count.py). Each load of fio runs twice, with few and with many I/Os. A figure is the difference
-of both, divided by the number of additional I/Os; nothing else is subtracted.
+(see count.py). load.c makes the I/Os in several rounds. A figure is the median of the rounds.
 
 Prints the results as TAP, and writes build/blk.json and build/blk.svg. The modules must have been
 built (tools/kdapl/check/build-modules stock-6.12).
@@ -16,17 +15,21 @@ import argparse
 import json
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 
-from count import APPEND, KERNEL, QEMU, TOP, commit, release
+from count import APPEND, HERE, KERNEL, QEMU, TOP, commit, release
 
 DEVICES = ("nvme", "datblk", "bare")
 MTUS = (1500, 9000)
-# Size, depth, I/Os of the short and the long run, and the largest ratio of datblk to nvme-rdma at
-# MTU 1500 for reads and writes
-LOADS = (("4k", 1, 400, 2400, 0.83, 0.88), ("4k", 32, 400, 2400, 0.70, 0.80),
-         ("64k", 8, 50, 250, 0.93, 0.93), ("1m", 4, 4, 20, 1.00, 1.00))
+# KiB, depth, I/Os of a round, and the largest ratio of datblk to nvme-rdma at MTU 1500 for reads
+# and writes
+LOADS = ((4, 1, 500, 0.83, 0.88), (4, 32, 1000, 0.70, 0.80), (64, 8, 100, 0.93, 0.93),
+         (1024, 4, 16, 1.00, 1.00))
+ROUNDS = 5
+# Largest spread of a figure
+MOST_SPREAD = 0.02
 OPERATIONS = ("read", "write")
 NAMES = {"nvme": "nvme-rdma", "datblk": "datblk", "bare": "null_blk"}
 
@@ -74,25 +77,15 @@ disconnect() {
 		echo 1 >/sys/class/nvme/nvme0/delete_controller && rm $target/ports/1/subsystems/bench
 }
 
-# The time of the clock and of idle periods
-clock() { awk '/^now at/ { print $3 } /idle_sleeptime/ { print $3 }' /proc/timer_list | xargs; }
-
-# load DEVICE OPERATION SIZE DEPTH COUNT
-load() {
-	fio --name=load --filename="$(readlink "$1")" --rw="rand$2" --bs="$3" --iodepth="$4" --number_ios="$5" \\
-		--ioengine=libaio --direct=1 --thread --norandommap --gtod_reduce=1 --disk_util=0 \\
-		--eta=never --size=256m --allow_file_create=0 >fio 2>&1 || { cat fio; return 1; }
-}
-
 servers || exit
 mtu=
-while read -r id want device op size depth count; do
+while read -r id want device arguments; do
 	[ "$want" = "$mtu" ] || { [ -z "$mtu" ] || disconnect; } || exit
 	[ "$want" = "$mtu" ] || connect "$want" || exit
 	mtu=$want
-	before=$(clock)
-	load "$device" "$op" "$size" "$depth" "$count" || exit
-	echo "$id $before $(clock)" >>figures
+	# shellcheck disable=SC2086 # several arguments
+	./load "$(readlink "$device")" $arguments >rounds || exit
+	echo "$id $(xargs <rounds)" >>figures
 done <points
 disconnect
 """
@@ -103,49 +96,64 @@ class Point:
 
     def __init__(self, mtu, device, operation, load):
         self.mtu, self.device, self.operation = mtu, device, operation
-        self.size, self.depth, self.few, self.many = load[:4]
-        self.most = load[4 + OPERATIONS.index(operation)]
-        self.runs = {}          # by number of I/Os: instructions, and idle nanoseconds
+        self.kib, self.depth, self.ios = load[:3]
+        self.most = load[3 + OPERATIONS.index(operation)]
+        self.rounds = []        # instructions for each I/O
+        self.idle = 0           # nanoseconds of all rounds
 
     @property
     def load(self):
-        return f"{self.size} {self.operation}, depth {self.depth}, MTU {self.mtu}"
+        size = f"{self.kib}k" if self.kib < 1024 else f"{self.kib // 1024}m"
+        return f"{size} {self.operation}, depth {self.depth}, MTU {self.mtu}"
+
+    def line(self, number):
+        return (f"{number} {self.mtu} {self.device} {self.operation} {self.kib << 10} "
+                f"{self.depth} {self.ios} {ROUNDS}\n")
+
+    def take(self, figures):
+        """Nanoseconds of the rounds, and those of them that were idle, in turn."""
+        for took, idle in zip(figures[::2], figures[1::2], strict=True):
+            self.rounds.append(round((took - idle) / self.ios))
+            self.idle += idle
 
     def instructions(self):
-        """For each I/O."""
-        return (self.runs[self.many][0] - self.runs[self.few][0]) / (self.many - self.few)
+        return round(statistics.median(self.rounds))
+
+    def spread(self):
+        """Distance of the quartiles, as a part of the figure."""
+        low, _, high = statistics.quantiles(self.rounds, n=4, method="inclusive")
+        return round((high - low) / self.instructions(), 4)
 
     def json(self):
-        return {"device": NAMES[self.device], "mtu": self.mtu, "size": self.size,
+        return {"device": NAMES[self.device], "mtu": self.mtu, "kib": self.kib,
                 "operation": self.operation, "depth": self.depth,
-                "instructions": round(self.instructions()),
-                "runs": [{"ios": ios, "instructions": busy, "idle_ns": idle}
-                         for ios, (busy, idle) in self.runs.items()]}
+                "instructions": self.instructions(), "spread": self.spread(),
+                "rounds": self.rounds, "ios": self.ios, "idle_ns": self.idle}
 
 
-def run_guest(box, points):
+def fill_box(box, points):
     modules = TOP / "build" / "modules" / release(KERNEL)
     shutil.rmtree(box, ignore_errors=True)
     (box / "selftests").mkdir(parents=True)
     shutil.copy(TOP / "tests" / "selftests" / "lib.sh", box / "selftests")
     for module in ("kdapl", "datblk_core", "datblk_server", "datblk_client"):
         shutil.copy(modules / f"{module}.ko", box)
-    # The first run of fio also reads it from the disk
-    runs = [(points[0], points[0].few)] + [(p, ios) for p in points for ios in (p.few, p.many)]
-    (box / "points").write_text("".join(
-        f"{points.index(p)} {p.mtu} {p.device} {p.operation} {p.size} {p.depth} {ios}\n"
-        for p, ios in runs), "ascii")
+    subprocess.run(["cc", "-O2", "-Wall", "-Werror", "-o", box / "load", HERE / "load.c"],
+                   check=True)
+    (box / "points").write_text("".join(p.line(n) for n, p in enumerate(points)), "ascii")
     (box / "guest.sh").write_text(GUEST, "ascii")
+
+
+def run_guest(box, points):
+    fill_box(box, points)
     command = [TOP / "tools/kdapl/lab/run_in_vm.py", "--time", "3600", "--icount", "--dir", box,
                "--log", box / "console.log", *(f"--append={argument}" for argument in APPEND),
                *(f"--qemu-opts={option}" for option in QEMU), KERNEL, "bash guest.sh"]
     if subprocess.run(command, check=False, stdout=sys.stderr).returncode:
         sys.exit(f"blk: the guest failed, see {box}/console.log")
-    lines = (box / "figures").read_text("ascii").splitlines()
-    for (point, ios), line in zip(runs, lines, strict=True):
-        begin, idle, end, idle_end = map(float, line.split()[1:])
-        idle = round(idle_end - idle)
-        point.runs[ios] = (round(end - begin) - idle, idle)
+    for line in (box / "figures").read_text("ascii").splitlines():
+        number, *figures = map(int, line.split())
+        points[number].take(figures)
 
 
 def compare(points):
@@ -153,7 +161,8 @@ def compare(points):
     rows = {}
     for p in points:
         row = rows.setdefault(p.load, {"load": p.load})
-        row[NAMES[p.device]] = round(p.instructions())
+        row[NAMES[p.device]] = p.instructions()
+        row["spread"] = max(row.get("spread", 0), p.spread())
         if p.mtu == MTUS[0]:
             row["limit"] = p.most
     for row in rows.values():
@@ -161,23 +170,45 @@ def compare(points):
     return list(rows.values())
 
 
-PLOT = """
-set terminal svg size 1000,500 dynamic background rgb "white"
-set style data histograms
-set style fill solid 0.7
-set grid ytics
-set key top left
-set yrange [0:*]
-set xtics rotate by -25
-set title "datblk: instructions for each I/O, nvme-rdma is 1"
-plot "$rows" using 2:xtic(1) title "datblk", "" using 3 title "limit" with points pointtype 2
-"""
+BAR, GAP, LEFT = 18, 8, 240     # of the diagram, in pixels
+UNIT = 600                      # width of the ratio 1
 
 
-def plot(rows, path):
-    lines = "".join(f'"{r["load"]}" {r["ratio"]} {r.get("limit", "NaN")}\n' for r in rows)
-    script = f"$rows << END\n{lines}END\nset output '{path}'\n" + PLOT.replace('"$rows"', "$rows")
-    subprocess.run(["gnuplot"], input=script, check=True, text=True)
+def svg(rows):
+    """Bars of the ratios, and lines at their limits."""
+    height = (BAR + GAP) * len(rows) + 50
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + UNIT + 120}" '
+             f'height="{height}" font-family="sans-serif" font-size="13">',
+             '<rect width="100%" height="100%" fill="white"/>',
+             '<text x="10" y="20">datblk: instructions of an I/O; nvme-rdma is 1, a line is the '
+             'limit</text>']
+    for n, row in enumerate(rows):
+        y, end = 36 + n * (BAR + GAP), LEFT + UNIT * row["ratio"]
+        lines += [f'<text x="10" y="{y + 14}">{row["load"]}</text>',
+                  f'<rect x="{LEFT}" y="{y}" width="{end - LEFT:.0f}" height="{BAR}" '
+                  'fill="#5b8fc7"/>',
+                  f'<text x="{end + 6:.0f}" y="{y + 14}">{row["ratio"]:.3f}</text>']
+        if "limit" in row:
+            x = LEFT + UNIT * row["limit"]
+            lines.append(f'<path d="M{x:.0f} {y - 2}v{BAR + 4}" stroke="#c33" stroke-width="2"/>')
+    return "\n".join(lines + ["</svg>\n"])
+
+
+def report(rows):
+    """Print the results; returns the number of those that failed."""
+    failed = 0
+    for number, row in enumerate(rows, 1):
+        bad = row["ratio"] > row.get("limit", row["ratio"]) or row["spread"] > MOST_SPREAD
+        failed += bad
+        limit = f", at most {row['limit']:.2f}" if "limit" in row else ""
+        print(f"{'not ' * bad}ok {number} - {row['load']}: datblk {row['datblk']:,}, nvme-rdma "
+              f"{row['nvme-rdma']:,} instructions: ratio {row['ratio']:.3f}{limit}; spread "
+              f"{row['spread']:.1%}")
+    print(f"1..{len(rows)}")
+    below = sum(row["ratio"] < 1 for row in rows)
+    print(f"# bench-blk: {len(rows) - failed} passed, {failed} failed; datblk below nvme-rdma in "
+          f"{below} of {len(rows)} loads")
+    return failed
 
 
 def main():
@@ -193,19 +224,13 @@ def main():
         sys.exit(f"blk: no load matches --only {only}")
     run_guest(TOP / "build" / "vm" / f"{KERNEL}-bench-blk", points)
     rows = compare(points)
-    failed = 0
-    for number, row in enumerate(rows, 1):
-        bad = row["ratio"] > row.get("limit", row["ratio"])
-        failed += bad
-        print(f"{'not ' * bad}ok {number} - {row['load']}: datblk {row['datblk']:,}, nvme-rdma "
-              f"{row['nvme-rdma']:,} instructions: ratio {row['ratio']:.3f}" + (f", at most {row['limit']:.2f}" if "limit" in row else ""))
-    print(f"1..{len(rows)}")
+    failed = report(rows)
     if not only:
         (TOP / "build" / "blk.json").write_text(json.dumps({
             "kernel": release(KERNEL), "commit": commit(),
             "datblk_below_nvme": all(row["ratio"] < 1 for row in rows), "loads": rows,
             "figures": [p.json() for p in points]}, indent=1) + "\n", "utf-8")
-        plot(rows, TOP / "build" / "blk.svg")
+        (TOP / "build" / "blk.svg").write_text(svg(rows), "utf-8")
     return 1 if failed else 0
 
 

@@ -377,7 +377,7 @@ def blk(debug="own-6.12-debug"):
 def bench_blk(kernel="stock-6.12"):
     return [build(kernel), Job(
         "bench-blk", ["tools/kdapl/bench/blk.py"],
-        "instructions of an I/O, compared with nvme-rdma", (f"build-{kernel}", "setup-plot"),
+        "instructions of an I/O, compared with nvme-rdma", (f"build-{kernel}",),
         ("kdapl", "guest", "datblk", "bench"), kernel, minutes=90)]
 
 
