@@ -248,7 +248,7 @@ memory() {
 	(cd "$work" && fio --allow_file_create=0 --name=memory --filename="/dev/$1" --ioengine=libaio --rw=randread --bs=60k \
 		--size=3840k --iodepth=32 --direct=1 >/dev/null) || return
 	after=$(regions)
-	[ "$before" = 0 ] && [ "$after" -ge 4 ] || { echo "$before regions before, $after after"; return 1; }
+	[[ $before = 0 && $after -ge 4 ]] || { echo "$before regions before, $after after"; return 1; }
 }
 
 # Fills a part of the disk, before and after it has connected again

@@ -192,8 +192,8 @@ void hostile_peer_note(struct hostile_peer *peer, const struct rdma_cm_event *ev
 		hostile_peer_over(peer);
 		break;
 	}
-	/* Pairs with the reader, who uses the private data */
 	if (event->event != RDMA_CM_EVENT_ROUTE_RESOLVED)
+		/* Pairs with the reader, who uses the private data */
 		smp_store_release(&peer->answered, true);
 	wake_up_all(&peer->wait);
 }
