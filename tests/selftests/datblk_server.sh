@@ -237,18 +237,19 @@ followed() {
 	listen rxe0/1
 }
 
-# The server allocates memory for the data of a command when it needs it. No other buffer has this
-# length: those of earlier connections may be freed meanwhile
+# regions: the server's buffers for data. No other memory has this length: the client registers 32 KiB,
+# and disks of earlier cases, whose connections may end meanwhile, had larger buffers
 regions() { grep -c "length=$((60 << 10))\b" "$DEBUGFS/kdapl/lmrs"; }
 
+# The server allocates memory for data when commands need it. The search for partitions needs some
 memory() {
 	local before after
 
 	before=$(regions)
-	(cd "$work" && fio --allow_file_create=0 --name=memory --filename="/dev/$1" --ioengine=libaio --rw=randread --bs=60k \
-		--size=3840k --iodepth=32 --direct=1 >/dev/null) || return
+	(cd "$work" && fio --allow_file_create=0 --name=memory --filename="/dev/$1" --ioengine=libaio --rw=randread --bs=32k \
+		--size=4M --iodepth=32 --direct=1 >/dev/null) || return
 	after=$(regions)
-	[[ $before = 0 && $after -ge 4 ]] || { echo "$before regions before, $after after"; return 1; }
+	[ $((after - before)) -ge 4 ] || { echo "$before regions before, $after after"; return 1; }
 }
 
 # Fills a part of the disk, before and after it has connected again
