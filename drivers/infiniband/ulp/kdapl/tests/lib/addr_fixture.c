@@ -205,6 +205,9 @@ void addr_ipoib_make(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, in6.sin6_family, AF_INET6);
 	KUNIT_EXPECT_EQ(test, in6.sin6_scope_id, addr_ipoib->ifindex);
 	memcpy(&addr_env->ia->addr, &in6, sizeof(in6));
+	/* The watcher may have looked for the address that the IA had before, which nobody has */
+	fake_settle(addr_env->fake);
+	WRITE_ONCE(addr_env->ia->addr_lost, false);
 }
 
 bool addr_found(const struct net *net)
