@@ -8,6 +8,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/export.h>
+#include <linux/sched/mm.h>
 #include <net/net_namespace.h>
 #include "device/device.h"
 #include "event/event.h"
@@ -134,7 +135,8 @@ static DAT_RETURN kdapl_ia_errno(int err)
 /*
  * The second half of dat_ia_openv(): the arguments are checked, and @evd is referenced or
  * NULL. The results are written under the mutex, because a caller that guesses the new
- * handle can close the IA, but cannot free it before the mutex is released.
+ * handle can close the IA, but cannot free it before the mutex is released. A Consumer through
+ * which pages are written out may wait for the mutex, so no holder waits for such a write.
  */
 static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_evd *evd,
 				DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
@@ -145,6 +147,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	struct kdapl_device *dev;
 	struct net *net = NULL;
 	struct kdapl_ia *ia;
+	unsigned int noio;
 	DAT_RETURN ret;
 	u32 port;
 	int err;
@@ -153,6 +156,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	/* Before the address is found; pairs with the barrier in kdapl_addr_event() */
 	smp_mb__after_atomic();
 	mutex_lock(&kdapl_device_mutex);
+	noio = memalloc_noio_save();
 	err = kdapl_device_resolve(name, &dev, &port, &addr, &net);
 	/* For an unfit device continue even without an address, to report why it is refused */
 	if (err == -ENODEV || (err && !dev->unfit)) {
@@ -185,6 +189,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 		*ia_handle = kdapl_obj_handle(&ia->obj);
 	}
 out:
+	memalloc_noio_restore(noio);
 	mutex_unlock(&kdapl_device_mutex);
 	atomic_dec(&kdapl_open_ias);
 	if (net)
