@@ -82,7 +82,8 @@ static u64 datblk_kept_reserve(struct datblk_kept *kept, struct datblk_kept_writ
 
 	if (at == kept->tail && write->flags & DATBLK_FUA)
 		return NOWHERE;
-	if (bytes > kept->size - (at - datblk_kept_oldest(kept))) {
+	/* Writes that were dropped may have moved @at further than the size from the oldest one */
+	if (at - datblk_kept_oldest(kept) + bytes > kept->size) {
 		kept->head += sizeof(*write);
 		kept->tail = kept->head;
 		kept->dropped = kept->head;
