@@ -51,7 +51,7 @@ blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret)
 	case DAT_MODEL_NOT_SUPPORTED:
 		return BLK_STS_IOERR;
 	default:
-		WRITE_ONCE(queue->disk->had_command, true);
+		datblk_session_used(queue->disk);
 		datblk_queue_lost(queue);
 		return BLK_STS_RESOURCE;
 	}

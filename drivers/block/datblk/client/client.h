@@ -168,6 +168,8 @@ struct datblk_disk {
 	bool open;			/* the session exists; by its owner; READ_ONCE */
 	bool quiesced;			/* by the session's owner */
 	unsigned long good_at;		/* jiffies when a session was last known to be good */
+	unsigned long live_at;		/* jiffies when the session went live */
+	unsigned long command_at;	/* jiffies of its first command, if had_command; READ_ONCE */
 	unsigned int backoff;		/* ms until the next attempt */
 	struct delayed_work recover;
 	struct delayed_work probe;
@@ -273,6 +275,7 @@ int datblk_session_open(struct datblk_disk *disk);
 void datblk_session_close(struct datblk_disk *disk);
 void datblk_session_end(struct datblk_disk *disk);
 void datblk_session_lost(struct datblk_disk *disk);
+void datblk_session_used(struct datblk_disk *disk);
 bool datblk_session_ended(struct datblk_disk *disk);
 void datblk_session_live(struct datblk_disk *disk);
 void datblk_session_recover(struct work_struct *work);

@@ -142,8 +142,7 @@ void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last)
 	if (last || queue->waiting >= DATBLK_BATCH)
 		datblk_queue_send(queue);
 	spin_unlock_bh(&queue->lock);
-	if (!READ_ONCE(queue->disk->had_command))
-		WRITE_ONCE(queue->disk->had_command, true);
+	datblk_session_used(queue->disk);
 }
 
 /**

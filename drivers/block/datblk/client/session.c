@@ -129,7 +129,8 @@ static void datblk_session_resume(struct datblk_disk *disk)
  *
  * The client goes on to other paths. It connects at once if the session has answered a command, or
  * if a path is left that has not been tried since the last answer. The timeouts restart after a
- * session in which the server has answered anything, or which has had no command.
+ * session in which the server has answered anything, or which has had no command. The time before
+ * the first command of any other session does not count: nobody waited for an answer.
  *
  * Context: process.
  * Return: whether to connect at once.
@@ -140,11 +141,27 @@ bool datblk_session_ended(struct datblk_disk *disk)
 
 	if (disk->had_answer || disk->had_pong || !disk->had_command)
 		disk->good_at = jiffies;
+	else
+		disk->good_at += READ_ONCE(disk->command_at) - disk->live_at;
 	if (!disk->had_answer)
 		return at_once;
 	disk->backoff = 0;
 	disk->tried = 0;
 	return true;
+}
+
+/**
+ * datblk_session_used - note that the session has had a command
+ * @disk: the disk
+ *
+ * Context: any.
+ */
+void datblk_session_used(struct datblk_disk *disk)
+{
+	if (READ_ONCE(disk->had_command))
+		return;
+	WRITE_ONCE(disk->command_at, jiffies);
+	WRITE_ONCE(disk->had_command, true);
 }
 
 /* If a connection has ended, its path is to blame, not that of the first queue */
@@ -196,6 +213,7 @@ void datblk_session_live(struct datblk_disk *disk)
 	}
 	datblk_paths_live(disk);
 	disk->renewing = false;
+	disk->live_at = jiffies;
 	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, true);
 	/* Pairs with the acquire in queue_rq(): the session is complete */
 	smp_store_release(&disk->state, DATBLK_LIVE);

@@ -62,6 +62,18 @@ static void ended(struct kunit *test)
 	}
 }
 
+/* The time in which an idle session waited for its first command is no time without a connection */
+static void idle_before(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+
+	disk->live_at = jiffies - 990 * HZ;
+	disk->command_at = disk->live_at + 985 * HZ;
+	disk->had_command = true;
+	datblk_session_ended(disk);
+	KUNIT_EXPECT_EQ(test, disk->good_at, disk->command_at - 10 * HZ);
+}
+
 /* No command is repeated without end: what restarts the timeouts counts against it */
 static void lost(struct kunit *test)
 {
@@ -433,6 +445,7 @@ static void vectors(struct kunit *test)
 
 static struct kunit_case client_cases[] = {
 	KUNIT_CASE(ended),
+	KUNIT_CASE(idle_before),
 	KUNIT_CASE(lost),
 	KUNIT_CASE(next_path),
 	KUNIT_CASE(busy_path),
