@@ -521,14 +521,15 @@ closed_dirty() {
 	return "$status"
 }
 
-# The client has no other writes, and the server does not answer a write with FUA that fails
+# The client has no other writes, and the server does not answer a write with FUA that fails. A
+# multipath driver must not repeat it: EREMOTEIO
 fua_alone() {
 	local status=0
 
 	table flakey || return
 	! timeout "$HANG" dd if=/dev/zero of="/dev/$1" bs=4k count=1 oflag=direct,dsync conv=nocreat \
 		status=none 2>$work/error || { echo "it succeeded"; status=1; }
-	grep 'Input/output error' $work/error || { echo "it did not fail in time"; status=1; }
+	grep 'Remote I/O error' $work/error || { echo "it did not fail in time"; status=1; }
 	table linear && return "$status"
 }
 

@@ -170,8 +170,10 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk
 	if (smp_load_acquire(&disk->state) >= DATBLK_FAILING)
 		return datblk_rq_refuse(disk);
 	datblk_rq_describe(bd->rq, pdu, op);
-	if (datblk_wants_stable(pdu) && datblk_writes_lost(&disk->writes))
-		return datblk_rq_refuse(disk);
+	if (datblk_wants_stable(pdu) && datblk_writes_lost(&disk->writes)) {
+		atomic_inc(&disk->errors);
+		return BLK_STS_TARGET;
+	}
 	if (datblk_too_large(&disk->geo, &pdu->c)) {
 		/* The block layer writes zeroes itself then, and ignores the error of a discard */
 		datblk_forget_operation(bd->rq->q, op);
@@ -303,6 +305,17 @@ bool datblk_request_again(struct datblk_pdu *pdu)
 	return (pdu->lost || pdu->retry) && pdu->retries <= DATBLK_RETRIES;
 }
 
+/*
+ * A multipath driver repeats a read or write that was lost. It must not repeat a flush that failed
+ * on another disk of the same export, which knows nothing of the lost writes and would succeed.
+ */
+static blk_status_t datblk_final_status(const struct datblk_pdu *pdu)
+{
+	if (datblk_wants_stable(pdu))
+		return pdu->status == BLK_STS_IOERR ? BLK_STS_TARGET : pdu->status;
+	return pdu->lost ? BLK_STS_TRANSPORT : pdu->status;
+}
+
 /* An operation that the device lacks is no error: the block layer does without */
 static void datblk_rq_end(struct request *rq, blk_status_t status)
 {
@@ -322,9 +335,7 @@ static void datblk_complete_rq(struct request *rq)
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 
 	if (!datblk_request_again(pdu)) {
-		/* A multipath driver must not repeat a flush: it may be the one that failed */
-		datblk_rq_end(rq, pdu->lost && !datblk_wants_stable(pdu) ?
-				  BLK_STS_TRANSPORT : pdu->status);
+		datblk_rq_end(rq, datblk_final_status(pdu));
 		return;
 	}
 	blk_mq_requeue_request(rq, false);
