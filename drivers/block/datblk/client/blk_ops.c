@@ -349,7 +349,7 @@ static void datblk_complete_rq(struct request *rq)
  * @pdu:  the command, which has no answer
  *
  * If the server answered anything in the session, even only the first ping, this command may be
- * what ended it: an MTU black hole swallows its data, and every answer behind them. Without the
+ * what ended it: an MTU black hole swallows its data, and every answer after that. Without the
  * count the command would be repeated forever if other answers restart the timeouts of the disk. A
  * flush or a write with FUA that failed may have ended it, too: the server answers none of these.
  *

@@ -130,7 +130,7 @@ enum datblk_state {
 struct datblk_disk {
 	struct list_head link;		/* datblk_disks_lock of control.c */
 	int id;
-	u16 number;			/* for the login; constant after datblk_disks_lock */
+	u16 number;			/* for the login; constant once the disk is on the list */
 	bool added;			/* datblk_disks_lock */
 	bool removing;			/* datblk_disks_lock */
 	bool closing;			/* cannot be opened any more; READ_ONCE */

@@ -168,7 +168,7 @@ static struct datblk_disk *datblk_disk_alloc(char *line)
 	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
 	INIT_DELAYED_WORK(&disk->probe, datblk_probe);
 	init_waitqueue_head(&disk->repeated);
-	/* Not one that a disk before may have used */
+	/* Random, so that it is not close to that of an earlier disk with the same number */
 	disk->incarnation = get_random_u32();
 	disk->id = ida_alloc(&ids, GFP_KERNEL);
 	if (disk->id >= 0)

@@ -2,7 +2,8 @@
 /*
  * The command "discover" of the control device: lists the devices of a server that this machine may
  * use. Each connection request asks for one device, and the server answers it with a reject, so
- * neither side keeps a connection. probe.c sends a login in the same way. Both in process context.
+ * neither side keeps a connection. datblk_discover_admits() sends a login in the same way, for
+ * probe.c. Process context, except for the upcall.
  */
 #include <linux/completion.h>
 #include <linux/inet.h>
@@ -13,8 +14,8 @@
 #include "client.h"
 
 /*
- * A list that is being read. Only its thread uses it, except that the upcall of the EVD completes
- * @outcome, and writes the members after it, while the thread waits.
+ * A list that is being read, or a probe. Only its thread uses it, except that the upcall of the EVD
+ * completes @outcome, and writes the members after it, while the thread waits.
  */
 struct datblk_discovery {
 	char ia_name[DAT_NAME_MAX_LENGTH];
@@ -194,7 +195,7 @@ int datblk_discover(char *line, char *text, size_t room)
  * there is room, or whether both sides have the same key.
  *
  * Context: process.
- * Return: true if the login was late, or if the server asks for a proof.
+ * Return: true if the server refuses the login as late or busy, or if it asks for a proof.
  */
 bool datblk_discover_admits(struct datblk_disk *disk, const struct datblk_path *path)
 {

@@ -3,8 +3,8 @@
  * The paths of a disk: their description, the order in which they are used, and what sysfs shows.
  *
  * A session uses one path, or with round-robin all paths that have not failed: its queues are
- * spread over them. When it ends, or cannot be opened, the paths that are to blame have failed, and
- * the client goes on to others. If all have failed, it tries one at a time.
+ * spread over them. When it ends, or cannot be opened, the client marks the paths that are to blame
+ * as failed, and uses others. If all have failed, it tries one at a time.
  *
  * The logins of a session have the number of the disk and the next incarnation, over whatever path.
  * So the server ends all connections of the previous session, and refuses the logins until their

@@ -12,11 +12,11 @@
 #include <linux/string.h>
 #include "protocol.h"
 
-/* Bytes of a key: that of SHA-256's security at least, and a block of SHA-256 at most */
+/* Bytes of a key: at least 128 bits, and at most a block of SHA-256 */
 #define KEY_MIN	16
 #define KEY_MAX	64
 
-/* So that nobody can use the proof of one side as that of the other */
+/* They differ, so that nobody can use the proof of one side as that of the other */
 #define LABEL	16
 static const char label_client[LABEL] = "datblk client";
 static const char label_server[LABEL] = "datblk server";
@@ -67,7 +67,7 @@ void datblk_key_free(struct crypto_shash *key)
 }
 EXPORT_SYMBOL_GPL(datblk_key_free);
 
-/* welcome: of the server, or NULL. Its proof is not a part of what is proved */
+/* @welcome: what the server proves, except for the field proof; NULL for a client */
 static int datblk_mac(struct crypto_shash *key, const char *label,
 		      const struct datblk_transcript *t, const struct datblk_welcome *welcome,
 		      u8 *mac)

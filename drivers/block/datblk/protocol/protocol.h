@@ -79,7 +79,7 @@ struct datblk_geometry {
 	u32 discard_sectors;
 	u32 zeroes_sectors;
 	uuid_t uuid;
-	u64 instance;		/* another one: writes that were not flushed may be lost */
+	u64 instance;		/* if it changes, writes that were not flushed may be lost */
 };
 
 struct datblk_command {
@@ -202,7 +202,7 @@ static inline void datblk_writes_answered(struct datblk_writes *writes)
 		WRITE_ONCE(writes->unflushed, true);
 }
 
-/* Must a flush, or a write with FUA, fail? If so, the caller lets it fail */
+/* Must a flush, or a write with FUA, fail? If so, the caller fails it: a user has been told */
 static inline bool datblk_writes_lost(struct datblk_writes *writes)
 {
 	if (likely(!READ_ONCE(writes->lost)))

@@ -74,7 +74,7 @@
 #define DATBLK_REFUSE_VERSION	2	/* the refusal has the version of the server */
 #define DATBLK_REFUSE_DEVICE	3	/* no such device is enabled */
 #define DATBLK_REFUSE_CLIENT	4	/* the address of the client is not allowed */
-#define DATBLK_REFUSE_BUSY	5	/* an earlier connection of the client has I/O in flight */
+#define DATBLK_REFUSE_BUSY	5	/* an earlier connection has I/O, or the login is late */
 #define DATBLK_REFUSE_RESOURCES	6	/* the server lacks memory or objects of its adapter */
 #define DATBLK_REFUSE_KEYLESS	7	/* the device has a key, and the client has none */
 #define DATBLK_REFUSE_NO_KEY	8	/* the login wants a proof, and the device has no key */

@@ -73,7 +73,7 @@ static struct datblk_host_key *datblk_auth_find_host(struct datblk_export *expor
 	return NULL;
 }
 
-/* Replaces the entry of a host. entry: NULL: removes it */
+/* Replaces the entry of a host, or removes it if @entry is NULL */
 static int datblk_auth_replace_host(struct datblk_export *export, u64 host,
 				    struct datblk_host_key *entry)
 {

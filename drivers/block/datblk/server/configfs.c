@@ -540,7 +540,7 @@ fail:
 	return err;
 }
 
-/* A port or a device, and one that is still being closed, keep the module */
+/* Ports and devices pin the module, also while they are being closed */
 static void __exit datblk_server_exit(void)
 {
 	configfs_unregister_subsystem(&subsystem);

@@ -129,7 +129,7 @@ int datblk_export_lost_writes(struct datblk_export *export, int err)
 /**
  * datblk_export_lacks - the device or file of an export lacks an operation
  * @export: the export
- * @op:     the operation, of which later logins do not hear
+ * @op:     the operation, which later welcomes do not offer
  *
  * Context: process.
  */
@@ -229,10 +229,10 @@ static bool datblk_export_is_renewed(const struct datblk_export *export)
 }
 
 /**
- * datblk_export_check - a connection of an export has gone: does somebody wait for that?
+ * datblk_export_check - close an export, or end its renewal, if its connections have gone
  * @export: the export
  *
- * Closes the export if it is to be closed and this was the last connection.
+ * Does nothing if no task has begun to close or to renew it.
  *
  * Context: process, datblk_srv_lock held.
  */

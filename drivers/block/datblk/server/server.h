@@ -49,7 +49,7 @@ enum datblk_srv_state {
 	DATBLK_CLOSING,				/* until its last connection has ended */
 };
 
-/* Configfs lets nobody remove an object while a task writes its attribute */
+/* Limit of a wait in a write of an attribute, which blocks the removal of its object */
 #define DATBLK_SRV_WAIT		(10 * HZ)
 
 /*
