@@ -41,7 +41,7 @@ SOURCES = {
     "models": ("tests/formal/models", f"{CHECK}/check-models"),
     "mutate": ("tools/kdapl/mutate", "tests/mutations", f"{CHECK}/suites.py"),
     "coverage": (f"{CHECK}/report-coverage", f"{CHECK}/fastpath.py"),
-    "soak": (f"{CHECK}/trends.py",),
+    "soak": (f"{CHECK}/trends.py", "tests/consumers/stress"),
     "packages": ("tools/debian", "tools/kdapl/package", f"{LAB}/package-root.sh",
                  "tests/consumers/perf", "tests/examples", "Documentation/block/datblk.rst"),
     "tree": (".",),
@@ -426,11 +426,12 @@ def packages():
               for release, kernel in RELEASES.items())]
 
 
-def soak(kernel="stock-6.12"):
-    return [build(kernel), Job(
-        "soak", [f"{CHECK}/run-guest", kernel, "soak"],
-        "an hour of transfers: memory and slots do not grow",
-        (f"build-{kernel}",), ("kdapl", "guest", "selftests", "soak"), kernel, minutes=120)]
+def soak():
+    return [job for kernel in ("stock-6.12", "stock-newest") for job in (build(kernel), Job(
+        f"soak-{kernel}", [f"{CHECK}/run-guest", kernel, "soak"],
+        "an hour of transfers and a disk: memory and slots do not grow",
+        (f"build-{kernel}",), ("kdapl", "guest", "selftests", "datblk", "soak"), kernel,
+        minutes=120))]
 
 
 def mutate(kernel="own-6.12"):

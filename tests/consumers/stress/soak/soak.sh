@@ -4,14 +4,24 @@
 # Rounds of work in a guest for KDAPL_SOAK seconds, and after each a line in soak.csv: memory,
 # objects and slots. check/run-guest starts it, and check/trends.py evaluates the lines.
 #
-# kdapl.ko stays loaded. One stream (tests/consumers/traffic) transfers from the beginning to the end; each
-# round runs another stream, the ledger, lifetime loops and part of the loopback, and then waits
-# until only the objects of the first stream are left.
+# kdapl.ko and datblk stay loaded. One stream (tests/consumers/traffic) transfers from the beginning to
+# the end; each round runs another stream, the ledger, lifetime loops, part of the loopback and a
+# disk whose server restarts, and then waits until only the objects of the first stream are left.
 
 # shellcheck source=tests/selftests/lib.sh
 . "${KDAPL_DIR:-.}/selftests/lib.sh"
 
-trap 'rmmod kdapl_life kdapl_ledger kdapl_traffic 2>/dev/null; kdapl_unload' EXIT
+config=/sys/kernel/config/datblk
+disk=
+
+tidy() {
+	[ -z "$disk" ] || echo "disconnect $disk force" >/dev/datblk-control
+	rmdir $config/*/* 2>/dev/null
+	umount /run/soak
+	rmmod datblk_client datblk_server datblk_core kdapl_life kdapl_ledger kdapl_traffic 2>/dev/null
+	kdapl_unload
+}
+trap tidy EXIT
 
 end=$((SECONDS + ${KDAPL_SOAK:-3600}))
 
@@ -39,13 +49,53 @@ loopback() {
 	passed round.tap
 }
 
+# datblk_start: export a file of 16 MiB, on a port that is not enabled yet
+datblk_start() {
+	modprobe -q configfs
+	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config || return
+	insmod "$KDAPL_DIR/datblk_core.ko" && insmod "$KDAPL_DIR/datblk_server.ko" &&
+		insmod "$KDAPL_DIR/datblk_client.ko" && mkdir /run/soak &&
+		mount -t tmpfs -o size=32m tmpfs /run/soak && head -c 16M /dev/zero >/run/soak/disk &&
+		mkdir $config/ports/p0 $config/devices/disk && echo rxe0/1 >$config/ports/p0/ia &&
+		echo /run/soak/disk >$config/devices/disk/path
+}
+
+serve() { echo "$1" >$config/devices/disk/enable && echo "$1" >$config/ports/p0/enable; }
+recoveries() { cat "/sys/block/$disk/datblk/recoveries"; }
+live() { [ "$(cat "/sys/block/$disk/datblk/state")" = live ] && [ "$(recoveries)" -gt "$1" ]; }
+
+# restart: the server restarts while the disk is used
+restart() {
+	local before
+
+	before=$(recoveries) && sleep 1 && echo 0 >$config/devices/disk/enable &&
+		echo 1 >$config/devices/disk/enable && wait_for live "$before"
+}
+
+# a_disk: writes that are verified, over a restart of the server
+a_disk() {
+	local writer status=0
+
+	serve 1 && exec 3<>/dev/datblk-control &&
+		echo "connect ia=rxe0/1 address=10.9.9.1 device=disk queues=2 depth=8" >&3 &&
+		read -r disk <&3 || return
+	exec 3>&-
+	fio --name=soak --filename="/dev/$disk" --allow_file_create=0 --ioengine=libaio --direct=1 \
+		--rw=randrw --bs=16k --size=16M --iodepth=8 --verify=crc32c --verify_fatal=1 >fio.log &
+	writer=$!
+	restart || status=1
+	wait "$writer" || status=1
+	[ "$status" = 0 ] || { cat fio.log; return 1; }
+	echo "disconnect $disk" >/dev/datblk-control && disk= && serve 0
+}
+
 another_stream() { transfers_start rxe0 && transfers 200 && stream stop 1; }
 
 # rest: only the objects of the first stream are left
 rest() { [ "$(wc -l <"$DEBUGFS/kdapl/ias")" = 1 ] && [ "$(wc -l <"$DEBUGFS/kdapl/eps")" = 2 ]; }
 
 round() {
-	another_stream && ledger "$1" && lifetime && loopback "$1" && wait_for rest &&
+	another_stream && ledger "$1" && lifetime && loopback "$1" && a_disk && wait_for rest &&
 		transfers 100
 }
 
@@ -72,7 +122,7 @@ sample() {
 }
 
 echo "round,seconds,used_kib,unreclaimable_kib,percpu_kib,vmalloc_kib,kmalloc_bytes,objects,slots" >soak.csv
-kdapl_load && transfers_start rxe0 || exit 1
+kdapl_load && datblk_start && transfers_start rxe0 || exit 1
 # What comes before the first sample allocates what stays
 round 1 || exit 1
 number=1
@@ -81,4 +131,4 @@ while [ "$SECONDS" -lt "$end" ]; do
 	round "$number" || { echo "round $number failed"; exit 1; }
 	sample "$number"
 done
-transfers_stop
+transfers_stop && tap_plan 1 && tap_ok "$number rounds"
