@@ -33,6 +33,7 @@ struct cf_end {
 	u32 send_wr, recv_wr;		/* what the device made of CF_DEPTH */
 	u8 *mem;
 	u64 dma;
+	enum dma_data_direction dir;	/* of its mapping */
 	struct ib_mr *mr;		/* all of @mem, see cf_register() */
 	atomic_t fired;			/* completion handler */
 	atomic_t events[32];		/* of the QP, by their type */
@@ -60,7 +61,7 @@ struct cf {
 struct cf_case {
 	const char *name;
 	void (*run)(struct cf *cf);
-	const char *section;		/* of the InfiniBand specification, volume 1 */
+	const char *section;		/* of the InfiniBand specification, or dma-api.rst */
 	const char *expected;
 	const char *rxe;		/* what Soft-RoCE does instead, separated by "|"; NULL */
 };
@@ -87,6 +88,8 @@ const char *cf_wait(struct cf_end *e);
 bool cf_until(bool (*done)(struct cf_end *e), struct cf_end *e);
 void cf_arm(struct cf_end *e, enum ib_cq_notify_flags flags);
 bool cf_fired(struct cf_end *e);
+bool cf_map(struct cf_end *e, enum dma_data_direction dir);
+void cf_unmap(struct cf_end *e);
 bool cf_register(struct cf_end *e, int access);
 int cf_reg_mr(struct cf_end *e, u64 id, u32 key, int access);
 int cf_invalidate(struct cf_end *e, u64 id, u32 key);

@@ -84,6 +84,26 @@ static int cf_make_qp(struct cf_end *e, const struct cf_setup *setup)
 	return 0;
 }
 
+/* Maps the memory of an end */
+bool cf_map(struct cf_end *e, enum dma_data_direction dir)
+{
+	u64 dma = ib_dma_map_single(e->ibdev, e->mem, CF_MEM, dir);
+
+	if (ib_dma_mapping_error(e->ibdev, dma))
+		return false;
+	e->dma = dma;
+	e->dir = dir;
+	return true;
+}
+
+/* Undoes it; the device must not use the address any more */
+void cf_unmap(struct cf_end *e)
+{
+	if (e->dma)
+		ib_dma_unmap_single(e->ibdev, e->dma, CF_MEM, e->dir);
+	e->dma = 0;
+}
+
 static int cf_make_end(struct cf_end *e, struct ib_device *ibdev, bool srq)
 {
 	struct ib_cq_init_attr attr = { .cqe = e->cf->setup.cqes ?: CF_CQES };
@@ -93,8 +113,7 @@ static int cf_make_end(struct cf_end *e, struct ib_device *ibdev, bool srq)
 	e->mem = kzalloc(CF_MEM, GFP_KERNEL);
 	if (!e->mem)
 		return -ENOMEM;
-	e->dma = ib_dma_map_single(ibdev, e->mem, CF_MEM, DMA_BIDIRECTIONAL);
-	if (ib_dma_mapping_error(ibdev, e->dma))
+	if (!cf_map(e, DMA_BIDIRECTIONAL))
 		return -EIO;
 	e->pd = ib_alloc_pd(ibdev, 0);
 	if (IS_ERR(e->pd))
@@ -198,8 +217,7 @@ static void cf_free_end(struct cf_end *e)
 		ib_destroy_cq(e->cq);
 	if (!IS_ERR_OR_NULL(e->pd))
 		ib_dealloc_pd(e->pd);
-	if (e->dma)
-		ib_dma_unmap_single(e->ibdev, e->dma, CF_MEM, DMA_BIDIRECTIONAL);
+	cf_unmap(e);
 	kfree(e->mem);
 }
 

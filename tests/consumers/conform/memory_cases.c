@@ -218,16 +218,72 @@ static void in_order(struct cf *cf)
 static void unmapped(struct cf *cf)
 {
 	struct ib_send_wr *wr;
-	u64 dma;
 
 	if (!cf_ready(cf) || cf_recv(&cf->b, 1, 8))
 		return;
 	wr = cf_wr(&cf->a, IB_WR_SEND, 8);
-	dma = cf->a.dma;
-	ib_dma_unmap_single(cf->a.ibdev, dma, CF_MEM, DMA_BIDIRECTIONAL);
-	cf->a.dma = 0;
+	cf_unmap(&cf->a);
 	cf_post(&cf->a, wr);
 	cf_say(cf, "%s", cf_wait(&cf->a));
+}
+
+/* The region is still valid, its memory is not mapped any more */
+static void unmapped_region(struct cf *cf)
+{
+	if (!cf_ready(cf) || !cf_register(&cf->b, RIGHTS))
+		return;
+	cf_unmap(&cf->b);
+	refused(cf, IB_WR_RDMA_WRITE, 0, cf->b.mr->rkey, 8);
+}
+
+/* A sends to B; the memory of both is mapped for these directions only */
+static void one_way(struct cf *cf, enum dma_data_direction a, enum dma_data_direction b)
+{
+	if (!cf_ready(cf))
+		return;
+	cf_unmap(&cf->a);
+	cf_unmap(&cf->b);
+	if (!cf_map(&cf->a, a) || !cf_map(&cf->b, b) || cf_recv(&cf->b, 1, 8) ||
+	    cf_send(&cf->a, 1, 8, IB_SEND_SIGNALED))
+		return;
+	cf_say(cf, "%s", cf_wait(&cf->a));
+	if (a == DMA_TO_DEVICE)
+		cf_say(cf, "%s", cf_wait(&cf->b));
+}
+
+static void right_direction(struct cf *cf)
+{
+	one_way(cf, DMA_TO_DEVICE, DMA_FROM_DEVICE);
+}
+
+static void send_from_device(struct cf *cf)
+{
+	one_way(cf, DMA_FROM_DEVICE, DMA_FROM_DEVICE);
+}
+
+static void receive_to_device(struct cf *cf)
+{
+	one_way(cf, DMA_TO_DEVICE, DMA_TO_DEVICE);
+}
+
+/* The key has all rights, the mapping of its memory has not */
+static void remote_one_way(struct cf *cf, enum ib_wr_opcode op, enum dma_data_direction dir)
+{
+	if (!cf_ready(cf))
+		return;
+	cf_unmap(&cf->b);
+	if (cf_map(&cf->b, dir) && cf_register(&cf->b, RIGHTS))
+		refused(cf, op, 0, cf->b.mr->rkey, 8);
+}
+
+static void write_to_device(struct cf *cf)
+{
+	remote_one_way(cf, IB_WR_RDMA_WRITE, DMA_TO_DEVICE);
+}
+
+static void read_from_device(struct cf *cf)
+{
+	remote_one_way(cf, IB_WR_RDMA_READ, DMA_FROM_DEVICE);
 }
 
 const struct cf_case cf_memory_cases[] = {
@@ -257,5 +313,15 @@ const struct cf_case cf_memory_cases[] = {
 	  "success, REM_INV_REQ" },
 	{ "region/in-order", in_order, "10.8.3", "success, success" },
 	{ "memory/unmapped", unmapped, "10.6.6", "LOC_PROT", "success" },
+	{ "memory/unmapped-region", unmapped_region, "10.6.6", "REM_ACCESS, ERROR",
+	  "success, RTS" },
+	{ "direction/right", right_direction, "dma-api.rst", "success, success" },
+	{ "direction/send", send_from_device, "dma-api.rst", "LOC_PROT", "success" },
+	{ "direction/receive", receive_to_device, "dma-api.rst", "REM_OP, LOC_PROT",
+	  "success, success" },
+	{ "direction/remote-write", write_to_device, "dma-api.rst", "REM_ACCESS, ERROR",
+	  "success, RTS" },
+	{ "direction/remote-read", read_from_device, "dma-api.rst", "REM_ACCESS, ERROR",
+	  "success, RTS" },
 	{ }
 };

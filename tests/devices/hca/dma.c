@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Access to memory as the device has it: every page of a transfer is looked up in the IOMMU
- * domain of the PCI function at that moment. An address that is not mapped is a DMA fault,
- * which is counted and logged. hca_world held.
- *
- * The IOMMU interface of the kernel does not tell the direction of a mapping, so a wrong
- * direction is not found.
+ * domain of the PCI function at that moment. An address that is not mapped, or not for this
+ * direction, is a DMA fault, which is counted and logged. hca_world held.
  */
-#include <linux/iommu.h>
 #include <linux/mm.h>
 #include <linux/string.h>
 #include "hca.h"
 
 #define HCA_PIECES	16	/* of a message that is placed in random order */
 
-static void hca_fault(const struct hca_sg *sg, const struct hca_seg *seg, u64 iova)
+static void hca_fault(const struct hca_sg *sg, const struct hca_seg *seg, u64 iova,
+		      const char *why)
 {
 	hca_count(sg->dev, HCA_DMA_FAULTS);
-	dev_err(&sg->dev->pdev->dev, "DMA fault at %#llx, QP %#x, key %#x\n", iova, sg->qpn,
-		seg->key);
+	dev_err(&sg->dev->pdev->dev, "DMA fault at %#llx, QP %#x, key %#x: %s\n", iova, sg->qpn,
+		seg->key, why);
 }
 
 /* The DMA address of a byte of a segment, and the number of contiguous bytes from there */
@@ -38,12 +35,13 @@ static u64 hca_iova(const struct hca_seg *seg, u64 off, u64 *run)
 	return mr->pages[div_u64(at, mr->page_size)] + (at & mask);
 }
 
-/* Finds the byte at an offset of the message; NULL after a fault */
-static void *hca_find(struct hca_sg *sg, u64 off, u64 *run)
+/* Finds the byte at an offset of the message, to read or write it; NULL after a fault */
+static void *hca_find(struct hca_sg *sg, u64 off, bool write, u64 *run)
 {
 	const struct hca_seg *seg = sg->seg;
-	phys_addr_t phys;
+	const char *why;
 	u64 iova, left;
+	void *at;
 
 	while (off >= seg->len) {
 		off -= seg->len;
@@ -56,16 +54,14 @@ static void *hca_find(struct hca_sg *sg, u64 off, u64 *run)
 	}
 	iova = hca_iova(seg, off, run);
 	*run = min3(*run, left, (u64)PAGE_SIZE - (iova & ~PAGE_MASK));
-	phys = iommu_iova_to_phys(sg->dev->domain, iova);
-	if (!phys || !pfn_valid(PHYS_PFN(phys))) {
-		hca_fault(sg, seg, iova);
-		return NULL;
-	}
-	return page_address(pfn_to_page(PHYS_PFN(phys))) + offset_in_page(phys);
+	at = hca_translate(sg->dev, iova, write, &why);
+	if (!at)
+		hca_fault(sg, seg, iova, why);
+	return at;
 }
 
 /**
- * hca_dma_probe - is all of this memory mapped?
+ * hca_dma_probe - may the device read all of this memory?
  * @sg:  the memory
  * @off: offset of its first byte
  * @len: number of bytes
@@ -77,7 +73,7 @@ bool hca_dma_probe(struct hca_sg *sg, u64 off, u64 len)
 	u64 run;
 
 	for (; len; len -= run, off += run) {
-		if (!hca_find(sg, off, &run))
+		if (!hca_find(sg, off, false, &run))
 			return false;
 		run = min(run, len);
 	}
@@ -90,8 +86,8 @@ static bool hca_copy_piece(struct hca_sg *to, u64 to_off, struct hca_sg *from, u
 	void *src, *dst;
 
 	for (; len; len -= run, off += run, to_off += run) {
-		src = hca_find(from, off, &run);
-		dst = src ? hca_find(to, to_off, &to_run) : NULL;
+		src = hca_find(from, off, false, &run);
+		dst = src ? hca_find(to, to_off, true, &to_run) : NULL;
 		if (!dst)
 			return false;
 		run = min3(run, to_run, len);

@@ -20,6 +20,7 @@
 #define _KDAPL_HCA_H_
 
 #include <linux/if_ether.h>
+#include <linux/iommu.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
@@ -58,6 +59,9 @@ struct hca_dev {
 	void __iomem *regs;
 	struct net_device *ndev;	/* written under hca_world */
 	struct iommu_domain *domain;
+	const struct iommu_domain_ops *driver_ops;	/* NULL: no translation */
+	struct iommu_domain_ops domain_ops;	/* the same with the model's functions */
+	struct xarray one_way;		/* rights for pages of one direction; its lock */
 	int index;
 	int irq;
 	struct dentry *dir;
@@ -392,6 +396,11 @@ bool hca_check_local(struct hca_qp *qp, const struct ib_sge *sge, u32 n, bool wr
 		     struct hca_sg *sg);
 bool hca_check_remote(struct hca_qp *qp, u64 addr, u32 key, u64 len, int access,
 		      struct hca_sg *sg);
+
+/* domain.c */
+int hca_domain_init(struct hca_dev *dev);
+void hca_domain_exit(struct hca_dev *dev);
+void *hca_translate(struct hca_dev *dev, u64 iova, bool write, const char **why);
 
 /* dma.c */
 bool hca_dma_probe(struct hca_sg *sg, u64 off, u64 len);

@@ -7,7 +7,6 @@
  */
 #include <linux/debugfs.h>
 #include <linux/dma-mapping.h>
-#include <linux/iommu.h>
 #include <linux/module.h>
 #include "hca.h"
 
@@ -47,17 +46,6 @@ static int hca_stats_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(hca_stats);
 
-/* The engine finds memory through this domain only, so it has to translate */
-static int hca_find_domain(struct hca_dev *dev)
-{
-	dev->domain = iommu_get_domain_for_dev(&dev->pdev->dev);
-	if (dev->domain && (dev->domain->type & __IOMMU_DOMAIN_PAGING) &&
-	    (dev->domain->type & __IOMMU_DOMAIN_DMA_API))
-		return 0;
-	dev_err(&dev->pdev->dev, "expected an IOMMU that translates: boot with intel_iommu=on\n");
-	return -ENODEV;
-}
-
 static int hca_pci_init(struct hca_dev *dev)
 {
 	int err = pcim_enable_device(dev->pdev);
@@ -72,7 +60,7 @@ static int hca_pci_init(struct hca_dev *dev)
 	if (err)
 		return err;
 	dma_set_max_seg_size(&dev->pdev->dev, UINT_MAX);
-	return hca_find_domain(dev);
+	return hca_domain_init(dev);
 }
 
 /* The other engine reads dev->ndev to find out whether a peer can be reached */
@@ -150,6 +138,7 @@ static int hca_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	dev->pdev = pdev;
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC);
+	xa_init_flags(&dev->one_way, XA_FLAGS_LOCK_IRQ);
 	err = hca_pci_init(dev) ?: hca_claim(dev);
 	if (err)
 		goto out_free;
@@ -165,6 +154,7 @@ static int hca_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	return 0;
 
 out_free:
+	hca_domain_exit(dev);
 	xa_destroy(&dev->mrs);
 	xa_destroy(&dev->qps);
 	ib_dealloc_device(&dev->ibdev);
@@ -182,6 +172,7 @@ static void hca_remove(struct pci_dev *pdev)
 	hca_engine_exit(dev);
 	hca_event_exit(dev);
 	hca_release(dev);
+	hca_domain_exit(dev);
 	xa_destroy(&dev->mrs);
 	xa_destroy(&dev->qps);
 	ib_dealloc_device(&dev->ibdev);
