@@ -131,8 +131,7 @@ static void kdapl_cm_connection_ended(struct kdapl_ep *ep)
 {
 	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
 
-	if (ep->conn.lingers_for)
-		kdapl_cm_timer_stop(ep);
+	kdapl_cm_timer_stop(ep);
 	kdapl_cm_drain(ep, false);
 	kdapl_notice_end(ep, true);
 
@@ -465,8 +464,9 @@ static void kdapl_cm_graceful(struct kdapl_ep *ep)
 		ep->conn.ended_cleanly = true;
 		spin_unlock_irq(&ep->lock);
 		kdapl_cm_connection_ended(ep);
-	} else {
-		kdapl_ep_post_marker(ep);
+	} else if (!kdapl_ep_post_marker(ep)) {
+		/* No completion may follow that would try again */
+		kdapl_cm_timer_start(ep, (u64)KDAPL_LINGER_MS * NSEC_PER_MSEC);
 	}
 }
 
@@ -511,7 +511,7 @@ static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 		kdapl_cm_step_peer_left(ep);
 	else if ((todo & BIT(KDAPL_TODO_REFUSED)) || ep->conn.lingers_for)
 		kdapl_cm_linger(ep, KDAPL_LINGER_ANSWER);
-	else if ((todo & BIT(KDAPL_TODO_GRACEFUL)) &&
+	else if ((todo & (BIT(KDAPL_TODO_GRACEFUL) | BIT(KDAPL_TODO_TIMEOUT))) &&
 		 READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECT_PENDING)
 		kdapl_cm_graceful(ep);
 	else if (todo & BIT(KDAPL_TODO_MARKER))

@@ -262,7 +262,7 @@ struct kdapl_ep_queue {
  *          @outcome and @end, under ep->lock, and also written by ep_state.c
  * @end_owed: ESTABLISHED has been queued, and the end event has not (C-41)
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
- * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @lingers_for
+ * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @lingers_for; repeats a marker
  * @fail_number: outcome of the first failure of the attempt, or 0; under ep->lock
  * @status: under ep->lock, except its limits of RDMA reads
  * @local: address of the current or last connection, IPv4 or IPv6; of the IA before that. Like

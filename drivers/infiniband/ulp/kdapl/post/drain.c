@@ -368,27 +368,26 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 }
 
 /*
- * Makes sure that the last unsignalled requests complete. Posts a signalled RDMA write of zero
- * bytes after them, unless one is in flight or all requests have completed. Process context,
- * ep->mutex held.
+ * Checks whether the peer still answers. Posts a signalled RDMA write of zero bytes, unless one is
+ * in flight. Returns false if the device has refused it. Process context, ep->mutex held.
  */
-void kdapl_ep_post_marker(struct kdapl_ep *ep)
+bool kdapl_ep_post_probe(struct kdapl_ep *ep)
 {
 	struct ib_qp *qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
+	struct kdapl_marker *marker = &ep->drain.tail_marker;
 
-	if (qp && READ_ONCE(ep->sq.run_head) != READ_ONCE(ep->sq.run_tail))
-		kdapl_post_request_marker(ep, qp, &ep->drain.tail_marker);
+	if (qp)
+		kdapl_post_request_marker(ep, qp, marker);
+	return !qp || !marker->posted || !marker->refused;
 }
 
 /*
- * Checks whether the peer still answers. Posts a signalled RDMA write of zero bytes, unless one is
- * in flight. Process context, ep->mutex held.
+ * Makes sure that the last unsignalled requests complete: posts such a write after them, unless all
+ * requests have completed. Returns and context as above.
  */
-void kdapl_ep_post_probe(struct kdapl_ep *ep)
+bool kdapl_ep_post_marker(struct kdapl_ep *ep)
 {
-	struct ib_qp *qp = rcu_dereference_protected(ep->fast.qp, lockdep_is_held(&ep->mutex));
-
-	kdapl_post_request_marker(ep, qp, &ep->drain.tail_marker);
+	return READ_ONCE(ep->sq.run_head) == READ_ONCE(ep->sq.run_tail) || kdapl_ep_post_probe(ep);
 }
 
 /*

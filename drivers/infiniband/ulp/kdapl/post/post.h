@@ -15,8 +15,8 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
 void kdapl_sq_defer(struct kdapl_sq *sq, struct kdapl_slot *slot);
 void kdapl_sq_abandon(struct kdapl_sq *sq);
 void kdapl_marker_complete_all(struct kdapl_ep *ep);
-void kdapl_ep_post_marker(struct kdapl_ep *ep);
-void kdapl_ep_post_probe(struct kdapl_ep *ep);
+bool kdapl_ep_post_marker(struct kdapl_ep *ep);
+bool kdapl_ep_post_probe(struct kdapl_ep *ep);
 bool kdapl_ep_requests_idle(struct kdapl_ep *ep);
 void kdapl_marker_init(struct kdapl_ep *ep);
 

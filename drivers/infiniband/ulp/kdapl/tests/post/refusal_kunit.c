@@ -367,6 +367,29 @@ static void I_10_the_peer_ends_the_binding_meanwhile(struct kunit *test)
 	m.lmr = DAT_HANDLE_NULL;
 }
 
+/* ---- markers ----------------------------------------------------------------------- */
+
+/* An unsignalled request has no completion, which would make the EP post the marker again */
+static void C_26_the_marker_of_a_graceful_disconnect(struct kunit *test)
+{
+	struct fake_queue *queue = tp_queue(m.env, &m.ep, TP_SEND);
+	DAT_EVENT event;
+
+	kdapl_clauses(test, "C-26");
+	KUNIT_ASSERT_EQ(test, tp_post_one(m.env, &m.ep, TP_SEND, 1, DAT_COMPLETION_SUPPRESS_FLAG),
+			DAT_SUCCESS);
+	fake_refuse(fake(), -ENOMEM, 2);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(m.ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(fake_outstanding(queue) == 2));
+	KUNIT_EXPECT_EQ(test, m.ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_SUCCESS, 0);
+	tp_complete(m.env, &m.ep, TP_WRITE, IB_WC_SUCCESS, 0);
+	KUNIT_EXPECT_TRUE(test, tp_wait_end(m.env, &m.ep));
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(m.ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 0);
+}
+
 /* ---- suite ------------------------------------------------------------------------- */
 
 static int refusal_init(struct kunit *test)
@@ -394,6 +417,7 @@ static struct kunit_case refusal_cases[] = {
 	KUNIT_CASE(G_01_the_first_bind_succeeds_meanwhile),
 	KUNIT_CASE(G_01_the_first_bind_fails_meanwhile),
 	KUNIT_CASE(I_10_the_peer_ends_the_binding_meanwhile),
+	KUNIT_CASE(C_26_the_marker_of_a_graceful_disconnect),
 	{}
 };
 
