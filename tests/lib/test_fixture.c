@@ -44,7 +44,7 @@ DAT_RETURN test_evd(const struct test_fixture *fx, DAT_COUNT qlen, DAT_EVD_FLAGS
  * @fx:     an open fixture
  * @qlen:   minimum queue length of each EVD, in events
  * @dto:    flags of the EVD for completions
- * @memory: the buffer
+ * @memory: the buffer, or NULL
  * @size:   its size in bytes
  *
  * After an error test_fixture_free() frees what exists.
@@ -58,7 +58,8 @@ DAT_RETURN test_fixture_make(struct test_fixture *fx, DAT_COUNT qlen, DAT_EVD_FL
 	       test_evd(fx, qlen, dto, &fx->dto) ?:
 	       test_evd(fx, qlen, DAT_EVD_CONNECTION_FLAG, &fx->conn) ?:
 	       test_evd(fx, qlen, DAT_EVD_CR_FLAG, &fx->cr) ?:
-	       kdat_register(fx->ia, fx->pz, memory, size, DAT_MEM_PRIV_ALL_FLAG, &fx->mem);
+	       (memory ? kdat_register(fx->ia, fx->pz, memory, size, DAT_MEM_PRIV_ALL_FLAG,
+				       &fx->mem) : DAT_SUCCESS);
 }
 
 /* Create the service point; its requests arrive at @fx->cr */

@@ -15,11 +15,14 @@
  *                   link-local one with %NETDEV
  *   send EP         post a send of 16 bytes
  *   recv EP         post a receive
+ *   disconnect EP   without waiting for its requests
  *   reset EP
  *   state           print "A=CONNECTED B=CONNECTED C=UNCONNECTED"
  *   where           print the local address of B
  *   events          print all events so far, one per line: "A BROKEN", "B send 12"
  *   traffic         A sends to B continuously; an upcall reposts each message
+ *   register        register the memory once more
+ *   bind            register a page by a request on the queue of A
  *   close           close the IA and all its objects
  *   forget          discard all handles, so that unloading closes nothing
  *
@@ -42,6 +45,10 @@
 static char keepalive[12] = "0";
 module_param_string(keepalive_ms, keepalive, sizeof(keepalive), 0644);
 MODULE_PARM_DESC(keepalive_ms, "kdapl.keepalive_ms of the EPs of the next open (default 0)");
+
+static bool bare;
+module_param(bare, bool, 0444);
+MODULE_PARM_DESC(bare, "Without registered memory: messages are empty (N)");
 
 enum { A, B, C, EPS };
 
@@ -172,7 +179,8 @@ static DAT_RETURN make_objects(void)
 
 	attr.ep_provider_specific_count = 1;
 	attr.ep_provider_specific = &named;
-	ret = test_fixture_make(&actor.t, 8, DAT_EVD_DTO_FLAG, buffer, BUFFER);
+	ret = test_fixture_make(&actor.t, 8, DAT_EVD_DTO_FLAG, bare ? NULL : buffer,
+				BUFFER);
 	for (i = 0; i < EPS; i++)
 		ret = ret ?: dat_ep_create(actor.t.ia, actor.t.pz, actor.t.dto, actor.t.dto,
 					   actor.t.conn, &attr, &actor.ep[i]);
@@ -270,8 +278,8 @@ static DAT_RETURN post(int i, bool recv)
 	DAT_DTO_COOKIE cookie = {};
 	DAT_LMR_TRIPLET seg = kdat_local(&actor.t.mem, recv ? MESSAGE : 0, MESSAGE);
 
-	return recv ? dat_ep_post_recv(actor.ep[i], 1, &seg, cookie, 0) :
-		      dat_ep_post_send(actor.ep[i], 1, &seg, cookie, 0);
+	return recv ? dat_ep_post_recv(actor.ep[i], !bare, &seg, cookie, 0) :
+		      dat_ep_post_send(actor.ep[i], !bare, &seg, cookie, 0);
 }
 
 static void send_one(char *name)
@@ -309,6 +317,37 @@ static void traffic(char *unused)
 	if (ret == DAT_SUCCESS && !test_wait(READ_ONCE(actor.messages) >= DEPTH, WAIT_MS))
 		ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 	set_result(ret);
+}
+
+/* The memory that is registered here is freed with the IA */
+static void register_memory(char *unused)
+{
+	struct kdat_region mem;
+
+	set_result(kdat_register(actor.t.ia, actor.t.pz, buffer, BUFFER, DAT_MEM_PRIV_ALL_FLAG,
+				 &mem));
+}
+
+static void bind(char *unused)
+{
+	struct scatterlist sg;
+	DAT_LMR_COOKIE cookie = {};
+	DAT_LMR_CONTEXT local;
+	DAT_RMR_CONTEXT remote;
+	DAT_LMR_HANDLE lmr;
+	DAT_RETURN ret;
+
+	sg_init_table(&sg, 1);
+	sg_set_page(&sg, ZERO_PAGE(0), PAGE_SIZE, 0);
+	ret = dat_lmr_allocate(actor.t.ia, actor.t.pz, 1, DAT_LMR_SCOPE_PZ, &lmr);
+	ret = ret ?: kdat_lmr_fmr_sg(lmr, &sg, 1, DAT_MEM_PRIV_LOCAL_READ_FLAG, actor.ep[A], cookie,
+				     0, &local, &remote);
+	set_result(ret);
+}
+
+static void disconnect(char *name)
+{
+	set_result(dat_ep_disconnect(actor.ep[ep_named(name)], DAT_CLOSE_ABRUPT_FLAG));
 }
 
 static void reset(char *name)
@@ -358,11 +397,14 @@ static const struct {
 	{ "dial", dial },
 	{ "send", send_one },
 	{ "recv", recv_one },
+	{ "disconnect", disconnect },
 	{ "reset", reset },
 	{ "state", show_state },
 	{ "where", show_where },
 	{ "events", show_events },
 	{ "traffic", traffic },
+	{ "register", register_memory },
+	{ "bind", bind },
 	{ "close", close_all },
 	{ "forget", forget },
 };

@@ -95,6 +95,6 @@ int cf_reg_mr(struct cf_end *e, u64 id, u32 key, int access);
 int cf_invalidate(struct cf_end *e, u64 id, u32 key);
 
 extern const struct cf_case cf_queue_cases[], cf_message_cases[], cf_memory_cases[],
-			    cf_event_cases[];
+			    cf_event_cases[], cf_sync_cases[];
 
 #endif /* _KDAPL_CONFORM_H_ */

@@ -28,12 +28,16 @@ static char *only = "";
 module_param(only, charp, 0644);
 MODULE_PARM_DESC(only, "name of a case");
 
+static bool bounces;
+module_param(bounces, bool, 0444);
+MODULE_PARM_DESC(bounces, "Mappings of the device are copies: only the cases about syncs (N)");
+
 static DEFINE_MUTEX(cf_mutex);		/* one run at a time */
 static struct dentry *cf_dir;
 static struct ib_device *cf_ibdev[2];
 
 static const struct cf_case * const cf_groups[] = {
-	cf_queue_cases, cf_message_cases, cf_memory_cases, cf_event_cases,
+	cf_queue_cases, cf_message_cases, cf_memory_cases, cf_event_cases, cf_sync_cases,
 };
 
 void cf_say(struct cf *cf, const char *fmt, ...)
@@ -91,11 +95,14 @@ static void cf_play(struct seq_file *m, const struct cf_case *c, u32 number)
 static void cf_each(struct seq_file *m, u32 *number)
 {
 	const struct cf_case *c;
+	bool syncs;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cf_groups); i++) {
+		syncs = cf_groups[i] == cf_sync_cases;
 		for (c = cf_groups[i]; c->name; c++) {
-			if (*only && strcmp(only, c->name))
+			if ((*only && strcmp(only, c->name)) ||
+			    bounces != syncs)
 				continue;
 			++*number;
 			if (m)

@@ -14,6 +14,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/iommu.h>
 #include <linux/mm.h>
+#include <linux/swiotlb.h>
 #include "hca.h"
 
 #define HCA_BOTH	(IOMMU_READ | IOMMU_WRITE)
@@ -68,6 +69,9 @@ static bool hca_translates(const struct iommu_domain *domain)
  * hca_domain_init - find the domain of an instance
  * @dev: the instance; nothing is mapped for it yet
  *
+ * Without translation an address that was unmapped still leads to memory. Only a guest in which all
+ * mappings are copied (swiotlb=force) may do without: nothing but syncs are tested there.
+ *
  * Context: process.
  * Return: 0, -EBUSY if another instance has the same domain, -ENODEV.
  */
@@ -76,7 +80,9 @@ int hca_domain_init(struct hca_dev *dev)
 	struct iommu_domain *domain = iommu_get_domain_for_dev(&dev->pdev->dev);
 
 	if (!hca_translates(domain)) {
-		dev_err(&dev->pdev->dev, "expected an IOMMU that translates: boot with intel_iommu=on\n");
+		if (domain && is_swiotlb_force_bounce(&dev->pdev->dev))
+			goto out;
+		dev_err(&dev->pdev->dev, "expected an IOMMU that translates, or swiotlb=force: boot with intel_iommu=on\n");
 		return -ENODEV;
 	}
 	if (domain->ops->map_pages == hca_map_pages)
@@ -86,6 +92,7 @@ int hca_domain_init(struct hca_dev *dev)
 	dev->domain_ops.map_pages = hca_map_pages;
 	dev->domain_ops.unmap_pages = hca_unmap_pages;
 	domain->ops = &dev->domain_ops;
+out:
 	dev->domain = domain;
 	return 0;
 }

@@ -313,6 +313,13 @@ HCA_TESTS = {
     "datblk": ("disks", "--short datblk", {}),
     "users": ("nvme-rdma and plain verbs", "conform/nvme perf", {}),
 }
+# Options that only some tests endure: what they do is a part of the test, or changes what it expects.
+# Without a translating IOMMU, and with a copy for each mapping, no memory can be registered
+HCA_ALONE = {
+    ("bounce", "ibta"): ("memory that needs DMA syncs is refused", "conform/bounce",
+                         {"KDAPL_HCA": "personality=ibta",
+                          "KDAPL_APPEND": "swiotlb=force iommu.passthrough=1"}),
+}
 # The same with KASAN and lockdep. What fails when an allocation does depends on the objects of the
 # device, not on the behaviour of the wire
 HCA_DEBUG = {
@@ -344,6 +351,8 @@ def hca(kernel="stock-6.12", debug_kernel="own-6.12-debug"):
                  for case, (about, tests, env) in HCA_TESTS.items()]
         jobs += [hca_test(debug_kernel, case, name, about, tests, env, f"{case}, KASAN")
                  for case, (about, tests, env, names) in HCA_DEBUG.items() if name in names]
+    jobs += [selftests(kernel, f"hca-{'-'.join(cell)}", f"{about}, on the adapter model", tests,
+                       cell=cell, **env) for cell, (about, tests, env) in HCA_ALONE.items()]
     return jobs
 
 
