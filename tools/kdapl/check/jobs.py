@@ -312,10 +312,16 @@ HCA_TESTS = {
     "fuzz": ("100,000 random calls", "fuzz", {"FUZZ_CALLS": 100000}),
     "datblk": ("disks", "--short datblk", {}),
     "users": ("nvme-rdma and plain verbs", "conform/nvme perf", {}),
+    "device": ("links that go down, posts that are refused or forgotten",
+               "conform/link conform/faults", {}),
 }
 # Options that only some tests endure: what they do is a part of the test, or changes what it expects.
 # Without a translating IOMMU, and with a copy for each mapping, no memory can be registered
 HCA_ALONE = {
+    ("refused", "faults"): ("one in 100 posts is refused, 100,000 accounted for", "ledger",
+                            {"KDAPL_HCA": "post_enomem=100", "LEDGER_POSTS": 100000}),
+    ("forgotten", "faults"): ("one in 2,000 posts is forgotten, 100,000 accounted for", "ledger",
+                              {"KDAPL_HCA": "doorbell=2000", "LEDGER_POSTS": 100000}),
     ("bounce", "ibta"): ("memory that needs DMA syncs is refused", "conform/bounce",
                          {"KDAPL_HCA": "personality=ibta",
                           "KDAPL_APPEND": "swiotlb=force iommu.passthrough=1"}),

@@ -106,6 +106,7 @@ extern enum role ledger_role;
 extern struct sockaddr_in ledger_peer;
 extern unsigned short ledger_round;
 extern bool ledger_survive;
+extern bool ledger_abrupt;
 
 /* main.c */
 u32 ledger_rnd(u32 below);

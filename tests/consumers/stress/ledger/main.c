@@ -52,6 +52,10 @@ bool ledger_survive;
 module_param_named(survive, ledger_survive, bool, 0444);
 MODULE_PARM_DESC(survive, "With a role: continue until all connections have ended (default N)");
 
+bool ledger_abrupt;
+module_param_named(abrupt, ledger_abrupt, bool, 0444);
+MODULE_PARM_DESC(abrupt, "Never wait for requests: the device may forget some (default N)");
+
 enum role ledger_role;
 struct sockaddr_in ledger_peer = { .sin_family = AF_INET };
 

@@ -391,7 +391,7 @@ static void check_alive(const struct end *end)
 static void end_connection(struct end *end)
 {
 	struct end *by = &end[ledger_rnd(2)];
-	bool graceful = !ledger_rnd(3) && (mixes() || !traffic_reads(by));
+	bool graceful = !ledger_rnd(3) && !ledger_abrupt && (mixes() || !traffic_reads(by));
 	DAT_RETURN ret;
 
 	fixture_drain();
