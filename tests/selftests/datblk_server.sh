@@ -139,16 +139,29 @@ unfinished() {
 	[ "$1" = 1 ] && grep -q "in progress" $work/error
 }
 
-# A path whose open hangs stops nobody else, and can be removed meanwhile
+# Nobody writes to the FIFO, so that its open would hang
 fifo() {
 	local status=0
 
-	mkfifo "$work/fifo" && mkdir $devices/fifo && echo "$work/fifo" >$devices/fifo/path &&
-		echo 1 >$devices/fifo/read_only || return
-	unfinished fifo 1 && enabled fifo opening && with_disk "device=file queues=1" read_one &&
-		unfinished fifo 0 && timeout "$HANG" rmdir $devices/fifo && mkdir $devices/fifo || status=1
-	: >"$work/fifo"
+	mkfifo "$work/fifo" || return
+	! export_device fifo "$work/fifo" 1 2>$work/error || { echo "it was exported"; status=1; }
+	grep "Invalid argument" $work/error && enabled fifo 0 || status=1
 	rmdir $devices/fifo && return "$status"
+}
+
+# A device that cannot write its page cache back stops nobody else, and can be removed meanwhile
+hung_open() {
+	local back status=0
+
+	truncate -s 4M $work/open && back=$(losetup -f --show $work/open) &&
+		dmsetup create open --noudevsync --table "0 8192 linear $back 0" && dmsetup mknodes || return
+	exec 4<>/dev/mapper/open && echo dirty >&4 && dmsetup suspend --noflush --nolockfs open || return
+	! export_device open /dev/mapper/open 2>$work/error || { echo "it was exported"; status=1; }
+	grep "in progress" $work/error && enabled open opening && with_disk "device=file queues=1" read_one &&
+		unfinished open 0 && timeout "$HANG" rmdir $devices/open && mkdir $devices/open || status=1
+	dmsetup resume open
+	exec 4>&-
+	rmdir $devices/open && wait_for dmsetup remove --noudevsync open && losetup -d "$back" && return "$status"
 }
 
 # A device whose I/O hangs: whoever disables it can be killed, it can be removed, and others be made
@@ -620,7 +633,7 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 29
+tap_plan 30
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -653,7 +666,8 @@ check_with device-mapper "a write with FUA fails, although it is the only one" \
 check_with device-mapper "it is removed" bad_end
 check_with device-mapper "a disk whose partition table cannot be read is removed" hung_scan
 check_with ext4 "256 commands that hang do not stop another device" frozen
-tap_check "a path whose open hangs does not stop another device" fifo
+tap_check "a FIFO is refused at once" fifo
+check_with device-mapper "a path whose open hangs does not stop another device" hung_open
 check_with ext4 "a device that hangs is removed, and configfs stays usable" removed
 [ ! -e $devices/frozen ] || rmdir $devices/frozen
 tap_check "the connection that sends no command is ended" silent_ended

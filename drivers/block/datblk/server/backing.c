@@ -134,6 +134,24 @@ static void datblk_close_file(struct file *file)
 	__fput_sync(file);
 }
 
+/*
+ * The open of a FIFO, or of a character device, might never end. What is opened is what was looked
+ * at, even if the path names something else meanwhile.
+ */
+static struct file *datblk_open_file(struct datblk_export *export, int flags)
+{
+	struct file *found = file_open_root(&export->root, export->path, O_PATH, 0), *file;
+	umode_t mode;
+
+	if (IS_ERR(found))
+		return found;
+	mode = file_inode(found)->i_mode;
+	file = S_ISREG(mode) || S_ISBLK(mode) ? file_open_root(&found->f_path, "", flags, 0) :
+						ERR_PTR(-EINVAL);
+	__fput_sync(found);
+	return file;
+}
+
 /**
  * datblk_backing_open - open the path of an export
  * @export: an export in state OPENING; its file, bdev and geo are written
@@ -150,7 +168,7 @@ int datblk_backing_open(struct datblk_export *export)
 {
 	int flags = (export->read_only ? O_RDONLY : O_RDWR) | (export->direct ? O_DIRECT : 0) |
 		    O_LARGEFILE | O_EXCL;
-	struct file *file = file_open_root(&export->root, export->path, flags, 0);
+	struct file *file = datblk_open_file(export, flags);
 	int err;
 
 	if (IS_ERR(file))
