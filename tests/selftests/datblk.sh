@@ -506,15 +506,24 @@ slow_write() {
 		value 0 "/sys/block/$disk/datblk/recoveries" && detach "$disk"
 }
 
-# A disk that replaces one which had a write in flight is not connected before that write has ended
+# closed DISK: it is being removed, so that nobody can open it
+closed() { ! : <"/dev/$1"; } 2>/dev/null
+
+# A disk that replaces one which had a write in flight is not connected before that write has ended,
+# and not while the other one is being removed, because it would not replace that one
 fence() {
-	local name
+	local name remover
 
 	attach device=slow && echo 1000 >"/sys/block/$disk/queue/io_timeout" && fsfreeze -f $work/mnt ||
 		return
 	name=$disk
 	write_later
-	wait_for waits "$writer" && detach "$name" force || return
+	wait_for waits "$writer" || return
+	detach "$name" force &
+	remover=$!
+	wait_for closed "$name" || return
+	! attach device=slow 2>/dev/null || { echo "connected during the removal"; return 1; }
+	wait "$remover" || return
 	! attach device=slow 2>/dev/null || { echo "connected before the write has ended"; return 1; }
 	fsfreeze -u $work/mnt && attach device=slow && detach "$disk"
 }

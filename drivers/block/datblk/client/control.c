@@ -181,35 +181,41 @@ free:
 	return ERR_PTR(err);
 }
 
-static bool datblk_number_used(const char *device, unsigned int number)
+static struct datblk_disk *datblk_number_user(const char *device, unsigned int number)
 {
 	struct datblk_disk *disk;
 
 	list_for_each_entry(disk, &disks, link)
 		if (disk->number == number && !strcmp(disk->options.device, device))
-			return true;
-	return false;
+			return disk;
+	return NULL;
 }
 
 /*
  * A disk that replaces another one gets the same number, so the server ends the connections of the
  * old disk and waits for their I/O. The number depends on the least address and the qualifier, so
- * the order of the addresses does not matter.
+ * the order of the addresses does not matter. Returns -EBUSY while a disk with the number is being
+ * removed: with the next number, this disk would not replace it, and its successor not this one.
  */
-static void datblk_disk_list(struct datblk_disk *disk)
+static int datblk_disk_list(struct datblk_disk *disk)
 {
 	const char *least = disk->paths[0].address;
+	struct datblk_disk *user;
 	unsigned int i;
+	int err = 0;
 
 	for (i = 1; i < disk->path_count; i++)
 		if (strcmp(disk->paths[i].address, least) < 0)
 			least = disk->paths[i].address;
 	disk->number = jhash(least, strlen(least), disk->options.qual);
 	mutex_lock(&datblk_disks_lock);
-	while (datblk_number_used(disk->options.device, disk->number))
+	while ((user = datblk_number_user(disk->options.device, disk->number)) && !err) {
+		err = user->removing || READ_ONCE(user->deleting) ? -EBUSY : 0;
 		disk->number++;
+	}
 	list_add_tail(&disk->link, &disks);
 	mutex_unlock(&datblk_disks_lock);
+	return err;
 }
 
 /* result: receives the name of the disk */
@@ -221,8 +227,7 @@ static int datblk_connect(char *line, char *result)
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
 	atomic_inc(&datblk_disks_left);
-	datblk_disk_list(disk);
-	err = datblk_disk_connect(disk);
+	err = datblk_disk_list(disk) ?: datblk_disk_connect(disk);
 	mutex_lock(&datblk_disks_lock);
 	if (err) {
 		list_del(&disk->link);
