@@ -238,8 +238,11 @@ static int datblk_connect(char *line, char *result)
 		__module_get(THIS_MODULE);
 	}
 	mutex_unlock(&datblk_disks_lock);
-	if (err)
+	if (err) {
+		/* datblk_disk_abort() may have queued it just now */
+		cancel_delayed_work_sync(&disk->recover);
 		datblk_disk_gone(disk);
+	}
 	atomic_inc(&datblk_connects);
 	wake_up_all(&disks_changed);
 	return err;
