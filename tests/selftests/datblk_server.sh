@@ -563,6 +563,7 @@ scan() {
 	writer=$!
 	wait_for scans && name=$(scans) && "$@" "$name" || status=1
 	wait_for ended "$writer" || status=1
+	! wait "$writer" || { echo "$name was connected"; status=1; }
 	[ ! -e "/sys/block/$name" ] || { echo "$name still exists"; status=1; }
 	return "$status"
 }

@@ -218,10 +218,22 @@ static int datblk_disk_list(struct datblk_disk *disk)
 	return err;
 }
 
+/* The disk is one that was added, and whose member removing the caller has set */
+static void datblk_disk_drop(struct datblk_disk *disk)
+{
+	datblk_disk_remove(disk);
+	/* Frees the number of the disk */
+	mutex_lock(&datblk_disks_lock);
+	list_del(&disk->link);
+	mutex_unlock(&datblk_disks_lock);
+	put_disk(disk->gendisk);
+}
+
 /* result: receives the name of the disk */
 static int datblk_connect(char *line, char *result)
 {
 	struct datblk_disk *disk = datblk_disk_alloc(line);
+	bool aborted;
 	int err;
 
 	if (IS_ERR(disk))
@@ -229,8 +241,12 @@ static int datblk_connect(char *line, char *result)
 	atomic_inc(&datblk_disks_left);
 	err = datblk_disk_list(disk) ?: datblk_disk_connect(disk);
 	mutex_lock(&datblk_disks_lock);
+	aborted = !err && READ_ONCE(disk->deleting);
 	if (err) {
 		list_del(&disk->link);
+	} else if (aborted) {
+		WRITE_ONCE(disk->closing, true);
+		disk->removing = true;
 	} else {
 		disk->added = true;
 		snprintf(result, RESULT_ROOM, "%s\n", disk->gendisk->disk_name);
@@ -238,7 +254,10 @@ static int datblk_connect(char *line, char *result)
 		__module_get(THIS_MODULE);
 	}
 	mutex_unlock(&datblk_disks_lock);
-	if (err) {
+	if (aborted) {
+		datblk_disk_drop(disk);
+		err = -ECANCELED;
+	} else if (err) {
 		/* datblk_disk_abort() may have queued it just now */
 		cancel_delayed_work_sync(&disk->recover);
 		datblk_disk_gone(disk);
@@ -284,7 +303,7 @@ static int datblk_disk_forbid_open(struct datblk_disk *disk, bool force)
 	return err;
 }
 
-/* Returns the disk that the caller may remove, or -EAGAIN while another task adds it */
+/* Returns the disk that the caller may remove, or -EAGAIN until datblk_connect() has removed it */
 static struct datblk_disk *datblk_disk_claim(const char *name, bool force)
 {
 	struct datblk_disk *disk;
@@ -292,11 +311,11 @@ static struct datblk_disk *datblk_disk_claim(const char *name, bool force)
 
 	mutex_lock(&datblk_disks_lock);
 	disk = datblk_disk_find(name);
-	if (!disk || disk->removing) {
+	if (!disk || (disk->added && disk->removing)) {
 		err = -ENODEV;
 	} else if (!disk->added) {
 		err = force ? -EAGAIN : -EBUSY;
-		if (force)
+		if (force && !disk->removing)
 			datblk_disk_abort(disk);
 	} else {
 		err = datblk_disk_forbid_open(disk, force);
@@ -307,28 +326,25 @@ static struct datblk_disk *datblk_disk_claim(const char *name, bool force)
 	return err ? ERR_PTR(err) : disk;
 }
 
-/* Waits while another task adds the disk. Its I/O fails, so the wait is short */
+/*
+ * Returns NULL if another task was adding the disk, and has removed it. Its I/O fails, so the wait
+ * is short.
+ */
 static struct datblk_disk *datblk_disk_claim_added(const char *name, bool force)
 {
 	struct datblk_disk *disk;
+	bool aborted = false;
 	int seen;
 
 	for (;;) {
 		seen = atomic_read(&datblk_connects);
 		disk = datblk_disk_claim(name, force);
 		if (disk != ERR_PTR(-EAGAIN))
-			return disk;
+			return aborted && disk == ERR_PTR(-ENODEV) ? NULL : disk;
+		aborted = true;
 		if (wait_event_killable(disks_changed, atomic_read(&datblk_connects) != seen))
 			return ERR_PTR(-EINTR);
 	}
-}
-
-/* Frees the number of the disk */
-static void datblk_disk_unlist(struct datblk_disk *disk)
-{
-	mutex_lock(&datblk_disks_lock);
-	list_del(&disk->link);
-	mutex_unlock(&datblk_disks_lock);
 }
 
 static int datblk_disconnect(char *line)
@@ -340,11 +356,9 @@ static int datblk_disconnect(char *line)
 	if (line && *strim(line) && !force)
 		return -EINVAL;
 	disk = datblk_disk_claim_added(name, force);
-	if (IS_ERR(disk))
+	if (IS_ERR_OR_NULL(disk))
 		return PTR_ERR(disk);
-	datblk_disk_remove(disk);
-	datblk_disk_unlist(disk);
-	put_disk(disk->gendisk);
+	datblk_disk_drop(disk);
 	/* The caller has the control device open */
 	module_put(THIS_MODULE);
 	return 0;
