@@ -32,8 +32,10 @@ tidy() {
 	! mountpoint -q $work/mnt || wait_for umount $work/mnt
 	umount $work /var/lib 2>/dev/null
 	kdapl_unload
-	[ ! -e /sys/class/infiniband/rxe1 ] || rxe_delete 1
-	ip link del dummy1 2>/dev/null
+	for n in 1 2; do
+		[ ! -e /sys/class/infiniband/rxe$n ] || rxe_delete $n
+		ip link del dummy$n 2>/dev/null
+	done
 }
 trap tidy EXIT
 
@@ -294,6 +296,33 @@ slow_write() {
 		cmp -n 4096 $work/block "/dev/$disk" && return $status
 }
 
+# The server executes a write of another disk, which has lost its connection. A failed path answers:
+# the session stays until the write ends, because another one would be refused until then
+other_disk() {
+	local writer before status=0
+
+	break_path 1 port && wait_for path_is 1 failed && wait_for live_over 0 &&
+		fsfreeze -f $work/mnt || return
+	before=$(attribute recoveries)
+	dd if=/dev/zero of="/dev/$1" bs=4k count=1 oflag=direct conv=nocreat status=none &
+	writer=$!
+	wait_for hangs && break_path 2 port && repair 1 port || status=1
+	sleep $PROBES
+	recoveries "$before" && live_over 0 && path_is 1 failed || status=1
+	fsfreeze -u $work/mnt && repair 2 port && wait $writer && wait_for both_live && return $status
+}
+
+# The other disk has a path of its own
+with_other_disk() {
+	local other
+
+	rxe_setup 2 && datblkctl listen --ia rxe2/1 p2 && datblkctl export slow $work/mnt/disk --uuid new &&
+		other=$(datblkctl connect 10.9.11.1@rxe2/1 slow --queues 1) &&
+		connect slow --queues 2 --policy round-robin || return
+	disk=$(cat $work/name)
+	other_disk "$other" && datblkctl disconnect "$disk" "$other" && datblkctl unexport slow
+}
+
 with_slow_write() {
 	datblkctl export slow $work/mnt/disk --uuid new &&
 		connect slow --queues 2 --policy round-robin || return
@@ -318,7 +347,7 @@ start() {
 	datblkctl export data $work/file
 }
 
-tap_plan 20
+tap_plan 21
 if ! tap_check "modules load, the server listens on two RDMA devices" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -346,4 +375,5 @@ tap_check "round-robin: a path that does not answer costs nothing" during_load s
 tap_check "round-robin: a path that refuses logins costs nothing" during_load refusing_path
 datblkctl disconnect "$disk"
 tap_check "round-robin: a slow write is not interrupted for a path that works again" with_slow_write
+tap_check "round-robin: a session is not closed while the server has I/O of another disk" with_other_disk
 tap_check "no object of kDAPL is left" eval "rmdir $config/devices/* $config/ports/* && wait_for kdapl_empty"

@@ -191,11 +191,12 @@ int datblk_discover(char *line, char *text, size_t room)
  * @path: the path
  *
  * The request is a login that is older than the session. The server checks the name, the address
- * and whether a key is needed, and then refuses it, because it is late. It does not check whether
- * there is room, or whether both sides have the same key.
+ * and whether a key is needed, and then refuses it, because it is late, or because a connection of
+ * this machine is ending. It does not check whether there is room, or whether both sides have the
+ * same key. If it asks for a proof, it has not looked at connections, either.
  *
  * Context: process.
- * Return: true if the server refuses the login as late or busy, or if it asks for a proof.
+ * Return: true if the login was only late, or if the server asks for a proof.
  */
 bool datblk_discover_admits(struct datblk_disk *disk, const struct datblk_path *path)
 {
@@ -215,5 +216,5 @@ bool datblk_discover_admits(struct datblk_disk *disk, const struct datblk_path *
 		dat_ia_close(list->ia, DAT_CLOSE_ABRUPT_FLAG);
 	}
 	kfree(list);
-	return status == DATBLK_REFUSE_BUSY || status == DATBLK_CHALLENGED;
+	return status == DATBLK_REFUSE_LATE || status == DATBLK_CHALLENGED;
 }

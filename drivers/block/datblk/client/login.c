@@ -46,6 +46,7 @@ static int datblk_login_refusal_error(unsigned int status)
 {
 	switch (status) {
 	case DATBLK_REFUSE_BUSY:
+	case DATBLK_REFUSE_LATE:
 	case DATBLK_REFUSE_STALE:
 		return -EBUSY;
 	case DATBLK_REFUSE_KEYLESS:

@@ -58,6 +58,7 @@ static const char * const refusals[] = {
 	[DATBLK_REFUSE_STALE] = "the challenge has expired",
 	[DATBLK_CHALLENGED] = "the server wants a proof",
 	[DATBLK_LISTED] = "the server describes a device",
+	[DATBLK_REFUSE_LATE] = "the disk has a later session",
 };
 
 /**

@@ -82,7 +82,8 @@
 #define DATBLK_REFUSE_STALE	10	/* the proof names no challenge, or one that has expired */
 #define DATBLK_CHALLENGED	11	/* the refusal is a struct datblk_challenge */
 #define DATBLK_LISTED		12	/* the refusal is a struct datblk_listing */
-#define DATBLK_REFUSE_MAX	DATBLK_LISTED
+#define DATBLK_REFUSE_LATE	13	/* a later session of the disk exists, and none is ending */
+#define DATBLK_REFUSE_MAX	DATBLK_REFUSE_LATE
 
 /* Features of a login: none, or one */
 #define DATBLK_WANTS_PROOF	0x01	/* the client has a key, and wants a challenge */

@@ -52,26 +52,29 @@ static void datblk_login_replace(struct datblk_connection *conn, const struct da
 
 /*
  * The fence, which README (Connections) describes. Ends the connections that a login replaces.
- * Returns true if the login must be refused.
+ * Returns DATBLK_ADMIT, or why the login must be refused: a late one is BUSY, too, if one that is
+ * not late would be.
  */
-static bool datblk_login_earlier_connections(struct datblk_export *export,
-					     const struct datblk_login *req,
-					     const struct sockaddr *peer)
+static unsigned int datblk_login_earlier_connections(struct datblk_export *export,
+						     const struct datblk_login *req,
+						     const struct sockaddr *peer)
 {
 	struct datblk_connection *conn;
-	bool found = false;
+	bool late = false, ending = false;
 
 	list_for_each_entry(conn, &export->connections, of_export) {
 		if (conn->req.host != req->host)
 			continue;
 		if (datblk_login_late(req, &conn->req))
-			found = true;
+			late = true;
 		else if (datblk_login_replaces(req, &conn->req))
 			datblk_login_replace(conn, req, peer);
 		if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
-			found = true;
+			ending = true;
 	}
-	return found;
+	if (ending)
+		return DATBLK_REFUSE_BUSY;
+	return late ? DATBLK_REFUSE_LATE : DATBLK_ADMIT;
 }
 
 /*
@@ -114,8 +117,9 @@ static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_a
 	if (status != DATBLK_ADMIT)
 		return status;
 	datblk_export_lost_writes(export, 0);
-	if (datblk_login_earlier_connections(export, req, peer))
-		return DATBLK_REFUSE_BUSY;
+	status = datblk_login_earlier_connections(export, req, peer);
+	if (status != DATBLK_ADMIT)
+		return status;
 	attempt->why = datblk_login_crowded(port, export, peer);
 	if (attempt->why)
 		return DATBLK_REFUSE_RESOURCES;
@@ -153,10 +157,10 @@ static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn
 	complete(&conn->login_done);
 }
 
-/* Logins while an earlier connection ends are usual when a client connects again */
+/* Logins while an earlier connection ends, and late ones, are usual when a client connects again */
 static void datblk_login_log_refusal(const struct datblk_attempt *attempt, unsigned int status)
 {
-	if (status != DATBLK_REFUSE_BUSY)
+	if (status != DATBLK_REFUSE_BUSY && status != DATBLK_REFUSE_LATE)
 		pr_warn_ratelimited("%pISc: login to \"%s\" refused: %s\n",
 				    attempt->param.remote_ia_address_ptr, attempt->req.name,
 				    attempt->why ?: datblk_refusal_text(status));
