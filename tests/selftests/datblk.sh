@@ -541,6 +541,15 @@ start() {
 
 exports() { export_device loop "$loop" && export_device file "$work/file"; }
 
+# A write cache of the backing device that is switched on later loses no write
+cache_later() {
+	local cache=/sys/block/$backing/queue/write_cache
+
+	enable loop 0 && echo "write through" >"$cache" && enable loop 1 && attach device=loop &&
+		value "write through" "/sys/block/$disk/queue/write_cache" || return
+	echo "write back" >"$cache" && counts "$backing" 16 1 write_one "$disk" && detach "$disk"
+}
+
 time_out() { attach device=file fail_io_timeout=1 && fails_in_time && detach "$disk"; }
 
 allowed() {
@@ -592,7 +601,7 @@ with_file() {
 	tap_check "a read-only device refuses writes" read_only
 }
 
-tap_plan $((short ? 18 : 43))
+tap_plan $((short ? 19 : 44))
 if start >"/tmp/datblk.start" 2>&1; then
 	tap_ok "modules load, the port listens"
 else
@@ -620,6 +629,8 @@ tap_check "zeroes are written" erase "$disk" 6 -z
 tap_check "the server restarts $rounds times during verified writes" restarts loop "$rounds" "$disk"
 tap_check "a disk in use is not removed" refused_while_open
 tap_check "the disk is removed, which is no loss of its connections" removed_without_loss "$disk"
+
+tap_check "writes are flushed if the loop device gets a write cache later" cache_later
 
 [ -n "$short" ] || with_file
 tap_check "ports and devices are removed" rmdir $config/devices/loop $config/devices/file $port

@@ -255,6 +255,19 @@ static bool datblk_is_read_write(const struct datblk_srv_command *cmd)
 	return cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_WRITE;
 }
 
+/*
+ * A client does not flush a device that had no write cache when it was enabled. If one is switched
+ * on later, each write is flushed.
+ */
+static bool datblk_backing_needs_flush(const struct datblk_srv_command *cmd)
+{
+	const struct datblk_connection *conn = cmd->conn;
+
+	return cmd->c.flags & DATBLK_FUA ||
+	       (cmd->c.op != DATBLK_OP_READ && !(conn->geo.flags & DATBLK_WRITE_CACHE) &&
+		bdev_write_cache(conn->export->bdev));
+}
+
 static void datblk_bio_done(struct bio *bio)
 {
 	struct datblk_srv_command *cmd = container_of(bio, struct datblk_srv_command, bio);
@@ -263,7 +276,7 @@ static void datblk_bio_done(struct bio *bio)
 	bool wait = bio->bi_opf & REQ_NOWAIT && (err == -EAGAIN || err == -EOPNOTSUPP);
 
 	bio_uninit(bio);
-	cmd->written = !err && cmd->c.flags & DATBLK_FUA;
+	cmd->written = !err && datblk_backing_needs_flush(cmd);
 	if (wait || cmd->written)
 		queue_work(cmd->conn->export->io_wq, &cmd->work);
 	else
@@ -431,7 +444,7 @@ static void datblk_backing_execute(struct datblk_srv_command *cmd)
 		datblk_export_lacks(export, cmd->c.op);
 	if (!err && cmd->c.op == DATBLK_OP_FLUSH)
 		err = datblk_backing_flush(export, 0, LLONG_MAX);
-	else if (!err && cmd->c.flags & DATBLK_FUA)
+	else if (!err && datblk_backing_needs_flush(cmd))
 		err = datblk_backing_flush(export, pos, pos + cmd->c.length - 1);
 	datblk_backing_done(cmd, err);
 }

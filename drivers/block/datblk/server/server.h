@@ -120,7 +120,7 @@ struct datblk_srv_command {
 	unsigned int next_receive;		/* receive buffer that has brought it */
 	int receive;				/* receive buffer with its data, or -1 */
 	u8 status;				/* DATBLK_STS_*; the I/O writes it */
-	bool written;				/* its bio succeeded; the flush for FUA follows */
+	bool written;				/* its bio succeeded, and a flush follows */
 	void *data;				/* of a read or a write */
 	struct bio bio;
 	struct bio_vec *vecs;
