@@ -63,6 +63,10 @@ struct datblk_options {
 	unsigned int resubmit_kib;
 };
 
+/* Writes with FUA that the ring below may have, and a mark for every 256th of them */
+#define DATBLK_KEPT_FUA		16384
+#define DATBLK_KEPT_MARKS	64
+
 /*
  * Copies of the writes that were answered and not flushed since, in the order of the answers, in a
  * ring. A position counts the bytes that were ever kept.
@@ -74,6 +78,8 @@ struct datblk_kept {
 	u64 tail;			/* position of the oldest write */
 	u64 head;			/* position after the latest write */
 	u64 fua;			/* of the latest write with FUA, or less than tail */
+	u64 fuas;			/* number of writes with FUA, ever */
+	u64 marks[DATBLK_KEPT_MARKS];	/* positions of some of the latest of them */
 	u64 dropped;			/* after the latest write that found no room, or 0 */
 	/* By queue: position of the write that it copies. Set under the lock, reset without it */
 	u64 copying[DATBLK_QUEUES_MAX];

@@ -17,6 +17,9 @@
 /* A position in the ring that no write has */
 #define NOWHERE		U64_MAX
 
+/* A repeat compares each write with all later ones with FUA, so the ring has a limited number */
+#define FUA_STEP	(DATBLK_KEPT_FUA / DATBLK_KEPT_MARKS)
+
 /**
  * datblk_kept_alloc - allocate the memory for the writes of a disk
  * @kept: zeroes
@@ -75,6 +78,23 @@ static u64 datblk_kept_oldest(const struct datblk_kept *kept)
 	return oldest;
 }
 
+/*
+ * Counts a write with FUA. Every FUA_STEP-th one leaves a mark. Returns false if the ring has as many
+ * as it may have. The lock of kept is held.
+ */
+static bool datblk_kept_count(struct datblk_kept *kept, u64 at)
+{
+	u64 *mark = &kept->marks[kept->fuas / FUA_STEP % DATBLK_KEPT_MARKS];
+
+	if (kept->fuas % FUA_STEP == 0) {
+		if (*mark > kept->tail)
+			return false;
+		*mark = at;
+	}
+	kept->fuas++;
+	return true;
+}
+
 /* Returns the position of a write, or NOWHERE if it is not kept. The lock of kept is held */
 static u64 datblk_kept_reserve(struct datblk_kept *kept, struct datblk_kept_write *write)
 {
@@ -83,7 +103,8 @@ static u64 datblk_kept_reserve(struct datblk_kept *kept, struct datblk_kept_writ
 	if (at == kept->tail && write->flags & DATBLK_FUA)
 		return NOWHERE;
 	/* Writes that were dropped may have moved @at further than the size from the oldest one */
-	if (at - datblk_kept_oldest(kept) + bytes > kept->size) {
+	if (at - datblk_kept_oldest(kept) + bytes > kept->size ||
+	    (write->flags & DATBLK_FUA && !datblk_kept_count(kept, at))) {
 		kept->head += sizeof(*write);
 		kept->tail = kept->head;
 		kept->dropped = kept->head;
@@ -122,9 +143,10 @@ static void datblk_kept_store(const struct datblk_kept *kept, u64 at,
  * @c:     the command of the write; nothing happens if it is a discard, whose loss does no harm
  * @rq:    the request of the write, which has not been completed
  *
- * If the ring has no room, all writes in it are dropped: what is missing could not be repeated in
- * its place. A write with FUA cannot be lost, so its data is not kept. Its sector and length are
- * kept if an earlier write is, because a repeat of the earlier write must not overwrite it.
+ * If the ring has no room, or too many writes with FUA, all writes in it are dropped: what is
+ * missing could not be repeated in its place. A write with FUA cannot be lost, so its data is not
+ * kept. Its sector and length are kept if an earlier write is, because a repeat of the earlier write
+ * must not overwrite it.
  *
  * The data are copied without the lock. No other write gets the place, even if this one is released
  * meanwhile.
@@ -277,6 +299,7 @@ bool datblk_kept_next(const struct datblk_kept *kept, struct datblk_kept_cursor 
 		else
 			return false;
 		datblk_kept_narrow(kept, cursor);
+		cond_resched();
 	}
 	return true;
 }

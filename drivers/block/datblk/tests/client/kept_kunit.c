@@ -296,6 +296,39 @@ static void overflow(struct kunit *test)
 	EXPECT_DEVICE(test, f, 0, 0, 0, 3);
 }
 
+static void fua(struct fixture *f, unsigned int count)
+{
+	while (count--)
+		answered(f, DATBLK_OP_WRITE, DATBLK_FUA, 1, 1, 2);
+}
+
+/* Each write is compared with all later ones with FUA, so more of these count as no room */
+static void fua_limit(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u64 before;
+
+	vfree(f->kept.ring);
+	KUNIT_ASSERT_EQ(test, datblk_kept_alloc(&f->kept, 1024), 0);
+	written(f, 0, 1, 1);
+	fua(f, DATBLK_KEPT_FUA / 2);
+	before = datblk_kept_flushing(&f->kept);
+	written(f, 0, 1, 1);
+	fua(f, DATBLK_KEPT_FUA / 2);
+	KUNIT_EXPECT_EQ(test, f->kept.dropped, 0);
+	datblk_kept_flushed(&f->kept, before);
+	fua(f, DATBLK_KEPT_FUA / 2);
+	KUNIT_EXPECT_EQ_MSG(test, f->kept.dropped, 0, "the flush has released half of them");
+	fua(f, 1);
+	KUNIT_EXPECT_NE(test, f->kept.dropped, 0);
+	KUNIT_EXPECT_EQ(test, f->kept.tail, f->kept.head);
+	datblk_kept_forget(&f->kept);
+	written(f, 2, 1, 1);
+	fua(f, DATBLK_KEPT_FUA);
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 0, 2, 1);
+}
+
 /* A flush covers a write that another queue is still copying. Its place is not used again yet */
 static void flushed_while_copied(struct kunit *test)
 {
@@ -459,6 +492,7 @@ static struct kunit_case kept_cases[] = {
 	KUNIT_CASE(fua_after_zeroes),
 	KUNIT_CASE(cut_anywhere),
 	KUNIT_CASE(overflow),
+	KUNIT_CASE(fua_limit),
 	KUNIT_CASE(flushed_while_copied),
 	KUNIT_CASE(forget),
 	KUNIT_CASE(ring_wraps),
