@@ -25,7 +25,7 @@
 #define DATBLK_QUAL		4421		/* usual connection qualifier of a port */
 
 #define DATBLK_SECTOR		512		/* unit of sectors, lengths and inline data */
-#define DATBLK_SECTOR_MAX	BIT_ULL(54)	/* sectors of the largest device */
+#define DATBLK_SECTOR_MAX	(BIT_ULL(54) - 1) /* sectors of a device: its bytes fit into loff_t */
 #define DATBLK_BATCH		8		/* commands or answers of a message */
 #define DATBLK_INLINE_MAX	8192		/* inline data of a command or an answer */
 #define DATBLK_DATA_MAX		16384		/* inline data of a message */
