@@ -571,6 +571,12 @@ class Server(Case):
         self.assertEqual(self.run_it("exports").splitlines()[1].split()[:5],
                          ["data", "/dev/sdb", "1", "read-write", "all"])
 
+    def test_connections_that_the_kernel_has_cut(self):
+        self.run_it("export", "data", "/dev/sdb")
+        for text, number in (("x" * 50 + "\n") * 80, "80"), (("x" * 50 + "\n") * 90, "81+"):
+            self.write(f"{self.DEVICE}/connections", text[:4095])
+            self.assertEqual(self.run_it("exports").splitlines()[1].split()[6], number)
+
     def test_what_does_not_exist_is_not_removed(self):
         self.assertIn("there is no export", self.run_it("unexport", "data", status=1))
         self.assertIn("there is no port", self.run_it("unlisten", "p", status=1))
