@@ -148,6 +148,7 @@ struct datblk_disk {
 	unsigned long ended;		/* bits of paths over which a connection ended; atomic */
 	unsigned long answering;	/* bits of failed paths that answer a probe; atomic */
 	unsigned int renewals;		/* in quick succession: see probe.c; as path */
+	unsigned int refusals;		/* of probes, in succession; by the work item probe; READ_ONCE */
 	unsigned long renewed;		/* jiffies of the last one; as path */
 	bool renewing;			/* a good session was closed for another one; as path */
 	enum datblk_state state;	/* written by cmpxchg or by the owner of the session */
@@ -302,6 +303,7 @@ unsigned long datblk_probe_delay(const struct datblk_disk *disk);
 void datblk_probe_later(struct datblk_disk *disk);
 void datblk_probe_session(struct datblk_disk *disk);
 void datblk_probe_renewal(struct datblk_disk *disk);
+void datblk_probe_answered(struct datblk_disk *disk, unsigned long statuses);
 
 int datblk_queue_open(struct datblk_queue *queue);
 void datblk_queue_free(struct datblk_queue *queue);
@@ -334,7 +336,7 @@ void datblk_debugfs_init(void);
 void datblk_debugfs_exit(void);
 
 int datblk_discover(char *line, char *text, size_t room);
-bool datblk_discover_admits(struct datblk_disk *disk, const struct datblk_path *path);
+unsigned int datblk_discover_probe(struct datblk_disk *disk, const struct datblk_path *path);
 
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib);
 void datblk_kept_add(struct datblk_kept *kept, unsigned int queue, const struct datblk_command *c,

@@ -186,7 +186,7 @@ int datblk_discover(char *line, char *text, size_t room)
 }
 
 /**
- * datblk_discover_admits - see whether a server would admit the next session over a path
+ * datblk_discover_probe - see whether a server would admit the next session over a path
  * @disk: a disk with a session
  * @path: the path
  *
@@ -196,16 +196,17 @@ int datblk_discover(char *line, char *text, size_t room)
  * same key. If it asks for a proof, it has not looked at connections, either.
  *
  * Context: process.
- * Return: true if the login was only late, or if the server asks for a proof.
+ * Return: the status of the refusal, DATBLK_REFUSE_LATE if there was no other reason; DATBLK_ADMIT
+ * if there is no answer.
  */
-bool datblk_discover_admits(struct datblk_disk *disk, const struct datblk_path *path)
+unsigned int datblk_discover_probe(struct datblk_disk *disk, const struct datblk_path *path)
 {
 	struct datblk_discovery *list = kzalloc(sizeof(*list), GFP_KERNEL);
 	struct datblk_wire_login login;
 	unsigned int status = DATBLK_ADMIT;
 
 	if (!list)
-		return false;
+		return DATBLK_ADMIT;
 	strscpy(list->ia_name, path->ia_name, sizeof(list->ia_name));
 	list->to = path->to;
 	list->qual = disk->options.qual;
@@ -216,5 +217,5 @@ bool datblk_discover_admits(struct datblk_disk *disk, const struct datblk_path *
 		dat_ia_close(list->ia, DAT_CLOSE_ABRUPT_FLAG);
 	}
 	kfree(list);
-	return status == DATBLK_REFUSE_LATE || status == DATBLK_CHALLENGED;
+	return status;
 }

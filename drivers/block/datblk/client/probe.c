@@ -9,6 +9,7 @@
  *
  * This does not promise that large packets arrive. So the time until the next probe doubles with
  * each attempt to renew the session, until a session begins more than a minute after the last one.
+ * It also doubles while the server refuses logins, because it logs each of these.
  */
 #include <linux/random.h>
 #include <linux/sched/mm.h>
@@ -27,7 +28,7 @@
  */
 unsigned long datblk_probe_delay(const struct datblk_disk *disk)
 {
-	return HOLD << min(READ_ONCE(disk->renewals), HOLD_SHIFT_MAX);
+	return HOLD << min(READ_ONCE(disk->renewals) + READ_ONCE(disk->refusals), HOLD_SHIFT_MAX);
 }
 
 /**
@@ -73,6 +74,21 @@ void datblk_probe_renewal(struct datblk_disk *disk)
 }
 
 /**
+ * datblk_probe_answered - take the answers to the probes of all paths
+ * @disk:     the disk
+ * @statuses: of refusals, as bits
+ *
+ * Context: process, the work item probe.
+ */
+void datblk_probe_answered(struct datblk_disk *disk, unsigned long statuses)
+{
+	const unsigned long unlogged = BIT(DATBLK_ADMIT) | BIT(DATBLK_REFUSE_BUSY) |
+				       BIT(DATBLK_REFUSE_LATE) | BIT(DATBLK_CHALLENGED);
+
+	WRITE_ONCE(disk->refusals, statuses & ~unlogged ? disk->refusals + 1 : 0);
+}
+
+/**
  * datblk_probe - probe the paths that have failed
  * @work: in the disk
  *
@@ -84,16 +100,19 @@ void datblk_probe_renewal(struct datblk_disk *disk)
 void datblk_probe(struct work_struct *work)
 {
 	struct datblk_disk *disk = container_of(to_delayed_work(work), struct datblk_disk, probe);
-	unsigned long failed = datblk_paths_failed(disk);
-	unsigned int noio = memalloc_noio_save(), i;
+	unsigned long failed = datblk_paths_failed(disk), statuses = 0;
+	unsigned int noio = memalloc_noio_save(), status, i;
 
 	for_each_set_bit(i, &failed, disk->path_count) {
 		if (READ_ONCE(disk->state) != DATBLK_LIVE || READ_ONCE(disk->deleting))
 			break;
-		if (datblk_discover_admits(disk, &disk->paths[i]))
+		status = datblk_discover_probe(disk, &disk->paths[i]);
+		statuses |= BIT(status);
+		if (status == DATBLK_REFUSE_LATE || status == DATBLK_CHALLENGED)
 			set_bit(i, &disk->answering);
 	}
 	memalloc_noio_restore(noio);
+	datblk_probe_answered(disk, statuses);
 	if (READ_ONCE(disk->state) != DATBLK_LIVE || READ_ONCE(disk->deleting))
 		return;
 	if (READ_ONCE(disk->answering))

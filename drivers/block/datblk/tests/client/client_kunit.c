@@ -256,6 +256,22 @@ static void probe_delays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ);
 }
 
+/* The delays also double while the server logs refusals */
+static void probe_refusals(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+	unsigned int i;
+
+	datblk_probe_renewal(disk);
+	for (i = 2; i <= 20; i++) {
+		datblk_probe_answered(disk, BIT(DATBLK_ADMIT) | BIT(DATBLK_REFUSE_CLIENT));
+		KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ << min(i, 6U));
+	}
+	datblk_probe_answered(disk, BIT(DATBLK_ADMIT) | BIT(DATBLK_REFUSE_BUSY) |
+				    BIT(DATBLK_REFUSE_LATE) | BIT(DATBLK_CHALLENGED));
+	KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ << 1);
+}
+
 /* What follows "address=", and the result */
 static const struct {
 	const char *text, *address, *ia;
@@ -454,6 +470,7 @@ static struct kunit_case client_cases[] = {
 	KUNIT_CASE(spare_path),
 	KUNIT_CASE(blamed_paths),
 	KUNIT_CASE(probe_delays),
+	KUNIT_CASE(probe_refusals),
 	KUNIT_CASE(parse_paths),
 	KUNIT_CASE(number_of_paths),
 	KUNIT_CASE(refused),
