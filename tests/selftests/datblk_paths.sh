@@ -210,6 +210,17 @@ second_only() {
 # packets N: print how many packets the RDMA device of this path has sent
 packets() { cat "/sys/class/infiniband/rxe$1/ports/1/hw_counters/sent_pkts"; }
 
+# The server refuses logins for a moment after each path that does not answer in five seconds
+silent_paths() {
+	local n list=${addresses[0]}@rxe0/1
+
+	for n in 101 102 103; do
+		list+=,10.9.9.$n@rxe0/1
+	done
+	datblkctl connect "$list" data --queues 2 --policy round-robin >$work/name &&
+		disk=$(cat $work/name) && live_over 0 && datblkctl disconnect "$disk"
+}
+
 # A mebibyte from each CPU takes at least 500 packets on each path
 both_used() {
 	local n before=()
@@ -347,7 +358,7 @@ start() {
 	datblkctl export data $work/file
 }
 
-tap_plan 21
+tap_plan 22
 if ! tap_check "modules load, the server listens on two RDMA devices" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -362,6 +373,7 @@ tap_check "all paths fail, and the repair of either one suffices" during_load no
 tap_check "the disk is removed" datblkctl disconnect "$disk"
 tap_check "a disk is connected over the only path that works" second_only
 tap_check "no other path repeats a write that the server still executes" with_fence
+tap_check "round-robin: a disk is connected, although three of four paths do not answer" silent_paths
 tap_check "round-robin: a disk is connected over both paths" round_robin || exit
 tap_check "round-robin: writes use both paths" both_used
 for how in link device port; do

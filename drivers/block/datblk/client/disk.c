@@ -277,12 +277,19 @@ static int datblk_disk_try_paths(struct datblk_disk *disk, bool print_busy)
 static int datblk_disk_open_session(struct datblk_disk *disk)
 {
 	unsigned long end = jiffies + BUSY_TIMEOUT;
+	unsigned int tried;
 	bool last;
 	int err;
 
 	do {
+		tried = disk->tried;
 		last = time_after_eq(jiffies, end);
 		err = datblk_disk_try_paths(disk, last);
+		/* Paths that do not answer have taken that time */
+		if (disk->tried != tried) {
+			end = jiffies + BUSY_TIMEOUT;
+			last = false;
+		}
 	} while (err == -EBUSY && !last && !READ_ONCE(disk->deleting) &&
 		 !msleep_interruptible(BUSY_MS));
 	return err;
