@@ -141,6 +141,9 @@ bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason)
 			continue;
 		if (i != disk->path)
 			WRITE_ONCE(path->reason, "the connection was lost");
+		/* It was not tried before, so this is progress */
+		if (path->state == DATBLK_PATH_STANDBY)
+			disk->backoff = 0;
 		WRITE_ONCE(path->state, DATBLK_PATH_FAILED);
 		disk->tried++;
 	}

@@ -48,6 +48,7 @@ static void ended(struct kunit *test)
 		struct datblk_disk *disk = disk_alloc(test);
 		unsigned long since = disk->good_at;
 
+		datblk_paths_live(disk);
 		disk->backoff = 1600;
 		disk->had_command = endings[i].had_command;
 		disk->greeted = endings[i].greeted;
@@ -124,6 +125,26 @@ static void next_path(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "2"));
 	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "0"));
 	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
+}
+
+/* The delay grows with attempts over a path that has failed before, and after sessions that break */
+static void delay_of_paths(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+
+	disk->path_count = 2;
+	datblk_paths_live(disk);
+	disk->backoff = 400;
+	datblk_path_next(disk, -EIO, "0");
+	KUNIT_EXPECT_EQ_MSG(test, disk->backoff, 400, "it was live");
+	datblk_path_next(disk, -EBUSY, "busy");
+	KUNIT_EXPECT_EQ(test, disk->backoff, 400);
+	datblk_path_next(disk, -EIO, "1");
+	KUNIT_EXPECT_EQ_MSG(test, disk->backoff, 0, "it stood by");
+	disk->backoff = 400;
+	datblk_path_next(disk, -EIO, "0");
+	datblk_path_next(disk, -EIO, "1");
+	KUNIT_EXPECT_EQ(test, disk->backoff, 400);
 }
 
 /* The server has I/O: it refuses the login over any path */
@@ -464,6 +485,7 @@ static struct kunit_case client_cases[] = {
 	KUNIT_CASE(idle_before),
 	KUNIT_CASE(lost),
 	KUNIT_CASE(next_path),
+	KUNIT_CASE(delay_of_paths),
 	KUNIT_CASE(busy_path),
 	KUNIT_CASE(broken_sessions),
 	KUNIT_CASE(spread),
