@@ -7,7 +7,8 @@
  *	session.c	connects the queues of a disk, ends and repairs connections
  *	paths.c		the addresses of the server, and which ones are used
  *	probe.c		asks the server whether paths that have failed work again
- *	queue.c		a connection: objects of DAT, messages, events
+ *	queue.c		a connection: objects of DAT, memory, events
+ *	message.c	commands and answers
  *	login.c		the login of a connection, and proofs of the key
  *	blk_ops.c	requests of the block layer
  *	resubmit.c	writes that are kept until they are flushed
@@ -308,12 +309,19 @@ void datblk_probe_answered(struct datblk_disk *disk, unsigned long statuses);
 int datblk_queue_open(struct datblk_queue *queue);
 void datblk_queue_free(struct datblk_queue *queue);
 void datblk_queue_lost(struct datblk_queue *queue);
+int datblk_queue_receive(struct datblk_queue *queue, unsigned int index);
 unsigned int datblk_queue_vector(const struct datblk_queue *queue, unsigned int cpus);
 void datblk_queue_greet(struct datblk_queue *queue);
 void datblk_queue_heartbeat(struct datblk_queue *queue);
 void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last);
 void datblk_queue_add_own(struct datblk_queue *queue, struct datblk_pdu *pdu);
 void datblk_queue_commit(struct datblk_queue *queue);
+void datblk_queue_message_sent(struct datblk_queue *queue, unsigned int index);
+void datblk_queue_message_received(struct datblk_queue *queue, unsigned int index,
+				   const DAT_DTO_COMPLETION_EVENT_DATA *dto);
+
+/* Kinds of DTOs, in the upper half of a cookie; the lower half is an index */
+enum { DATBLK_RECEIVE, DATBLK_SEND };
 
 int datblk_login(struct datblk_queue *queue);
 void datblk_login_fill_late(const struct datblk_queue *queue, struct datblk_wire_login *login);
