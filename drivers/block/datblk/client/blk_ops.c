@@ -76,8 +76,16 @@ static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request 
 	return datblk_request_exposed(queue, ret);
 }
 
-static void datblk_rq_copy_out(struct request *rq, void *to)
+/**
+ * datblk_request_data - copy the data of a write to its message
+ * @pdu: the command of the request
+ * @to:  receives the data
+ *
+ * Context: any except hard interrupt, queue->lock held.
+ */
+void datblk_request_data(struct datblk_pdu *pdu, void *to)
 {
+	struct request *rq = blk_mq_rq_from_pdu(pdu);
 	struct req_iterator iter;
 	struct bio_vec bv;
 
@@ -102,8 +110,6 @@ static void datblk_rq_describe(struct request *rq, struct datblk_pdu *pdu, u8 op
 {
 	pdu->own = false;
 	pdu->posted = false;
-	pdu->sent = false;
-	pdu->answered = false;
 	pdu->lost = false;
 	pdu->retry = false;
 	pdu->old = false;
@@ -182,9 +188,6 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk
 	if (op == DATBLK_OP_READ || op == DATBLK_OP_WRITE) {
 		if (pdu->c.length <= disk->limits.inline_max) {
 			pdu->c.flags |= DATBLK_INLINE;
-			if (op == DATBLK_OP_WRITE)
-				datblk_rq_copy_out(bd->rq,
-						   queue->data.regions[bd->rq->tag].address);
 		} else {
 			status = datblk_rq_expose(queue, bd->rq);
 			if (status == BLK_STS_IOERR)

@@ -187,14 +187,6 @@ struct datblk_disk {
 	struct datblk_queue *queues;
 };
 
-/* A message of commands that is being sent; lock of the queue */
-struct datblk_message {
-	struct list_head link;		/* in queue->messages while it is free */
-	unsigned int index;
-	unsigned int count;
-	u16 tags[DATBLK_BATCH];
-};
-
 /* A hardware queue and its connection. All events come from one EVD, so upcalls are serial */
 struct datblk_queue {
 	struct datblk_disk *disk;	/* constant */
@@ -203,18 +195,16 @@ struct datblk_queue {
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
-	unsigned int segments;		/* of a send */
 	struct datblk_buffers receives;	/* one for each tag */
-	struct datblk_buffers headers;	/* one for each message */
-	struct datblk_buffers data;	/* one for each tag: inline data of a write */
+	struct datblk_buffers messages;	/* of commands, with their data */
 	DAT_LMR_HANDLE *lmrs;		/* one for each tag: pages of a larger request */
-	struct datblk_message *sends;	/* one for each tag */
 	spinlock_t lock;		/* guards the following; bottom halves off */
-	struct datblk_pdu **pdus;	/* that have been queued and not completed, by tag */
+	struct datblk_pdu **pdus;	/* that have been queued and not answered, by tag */
+	unsigned int busy;		/* their number */
 	struct list_head pending;	/* commands that wait to be sent */
 	unsigned int waiting;		/* their number */
-	struct list_head messages;	/* that are free */
-	unsigned int sending;		/* messages that are not */
+	struct datblk_ring ring;	/* of the messages */
+	unsigned int sending;		/* messages whose completion will come */
 	u64 commands;			/* that were queued, in all sessions */
 	u64 posted;			/* messages with commands, in all sessions */
 	u64 answers;			/* to the commands, in all sessions */
@@ -231,20 +221,18 @@ struct datblk_queue {
 	size_t private_size;
 };
 
-/* What datblk stores with a request. lock of the queue guards posted, sent and answered */
+/* What datblk stores with a request. lock of the queue guards posted */
 struct datblk_pdu {
 	struct list_head link;		/* queue->pending */
 	struct datblk_command c;
 	bool own;			/* a ping or a repeated write: has no request */
 	blk_status_t status;
 	bool posted;			/* its message has been posted */
-	bool sent;			/* its message has arrived */
-	bool answered;
 	bool lost;			/* with its connection */
 	bool retry;			/* the server could not execute it just now */
 	bool old;			/* it was in flight when all were marked; no lock */
 	bool unflushed;			/* of a flush: see datblk_writes_flushing() */
-	u64 kept;			/* of a flush: see datblk_kept_flushing() */
+	u64 kept;			/* of a flush: datblk_kept_flushing(); of a repeat: data */
 	u8 retries;
 	struct scatterlist sgl[];
 };
@@ -307,6 +295,7 @@ void datblk_probe_renewal(struct datblk_disk *disk);
 void datblk_probe_answered(struct datblk_disk *disk, unsigned long statuses);
 
 int datblk_queue_open(struct datblk_queue *queue);
+void datblk_queue_drop(struct datblk_queue *queue);
 void datblk_queue_free(struct datblk_queue *queue);
 void datblk_queue_lost(struct datblk_queue *queue);
 int datblk_queue_receive(struct datblk_queue *queue, unsigned int index);
@@ -329,6 +318,7 @@ void datblk_login_fill_late(const struct datblk_queue *queue, struct datblk_wire
 extern const struct blk_mq_ops datblk_mq_ops;
 blk_status_t datblk_blk_status(u8 status);
 blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret);
+void datblk_request_data(struct datblk_pdu *pdu, void *to);
 bool datblk_request_again(struct datblk_pdu *pdu);
 void datblk_request_lost(const struct datblk_disk *disk, struct datblk_pdu *pdu);
 bool datblk_request_cancel(struct request *rq, void *data);
@@ -356,6 +346,7 @@ bool datblk_kept_begin(struct datblk_kept *kept, struct datblk_kept_cursor *curs
 bool datblk_kept_next(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor);
 void datblk_kept_read(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor, void *to,
 		      u32 length);
+void datblk_resubmit_data(const struct datblk_disk *disk, const struct datblk_pdu *pdu, void *to);
 int datblk_resubmit_all(struct datblk_disk *disk, struct datblk_kept_cursor *cursor,
 			int (*batch)(struct datblk_disk *disk, struct datblk_kept_cursor *cursor));
 int datblk_resubmit_alloc(struct datblk_disk *disk);

@@ -11,14 +11,11 @@ static struct dentry *datblk_debugfs_root;
 
 static void datblk_queue_show(struct seq_file *m, struct datblk_queue *queue)
 {
-	unsigned int tags = datblk_tags(&queue->disk->limits), busy = 0, i;
-
 	spin_lock_bh(&queue->lock);
-	for (i = 0; i < tags; i++)
-		busy += !!queue->pdus[i];
 	seq_printf(m, "queue=%u commands=%llu messages=%llu answers=%llu",
 		   queue->index, queue->commands, queue->posted, queue->answers);
-	seq_printf(m, " busy=%u waiting=%u sending=%u", busy, queue->waiting, queue->sending);
+	seq_printf(m, " busy=%u waiting=%u sending=%u", queue->busy, queue->waiting,
+		   queue->sending);
 	seq_printf(m, " path=%u", (unsigned int)(READ_ONCE(queue->path) - queue->disk->paths));
 	if (queue->pinging)
 		seq_printf(m, " ping=%ums", jiffies_to_msecs(jiffies - queue->pinged));

@@ -3,8 +3,8 @@
  * The messages of a queue: sends commands, and takes answers. Requests come from the block layer in
  * any context except hard interrupt; answers come in upcalls, with bottom halves off.
  *
- * A request is complete when its answer has come and the completion of its message, too: then
- * nothing uses its buffers any more.
+ * A request is complete when its answer has come. Its data are in a message of their own, and what
+ * the server may access is invalid by then. The message is used again when it has been sent.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,62 +22,86 @@ static void datblk_queue_malformed(struct datblk_queue *queue, enum datblk_flaw 
 	datblk_queue_lost(queue);
 }
 
-/* Moves commands into one message. queue->lock held */
-static unsigned int datblk_queue_fill_message(struct datblk_queue *queue,
-					      struct datblk_message *message,
-					      DAT_LMR_TRIPLET *iov)
+static void datblk_queue_copy_data(const struct datblk_queue *queue, struct datblk_pdu *pdu,
+				   void *to)
 {
-	struct kdat_region *region = &queue->headers.regions[message->index];
-	struct datblk_wire_command *headers = region->address;
-	unsigned int segments = 0;
+	if (pdu->own)
+		datblk_resubmit_data(queue->disk, pdu, to);
+	else
+		datblk_request_data(pdu, to);
+}
+
+static u32 datblk_pdu_data(const struct datblk_pdu *pdu)
+{
+	return pdu->c.op == DATBLK_OP_WRITE && pdu->c.flags & DATBLK_INLINE ? pdu->c.length : 0;
+}
+
+/* What a message consists of */
+struct datblk_contents {
+	struct datblk_wire_command headers[DATBLK_BATCH];
+	unsigned int count;
+	u32 data;			/* bytes */
+};
+
+/* Moves commands, with their data, into a message. queue->lock held */
+static void datblk_queue_take_commands(struct datblk_queue *queue, void *message,
+				       struct datblk_contents *is)
+{
 	struct datblk_pdu *pdu, *next;
-	u32 data = 0;
 
-	message->count = 0;
 	list_for_each_entry_safe(pdu, next, &queue->pending, link) {
-		bool with_data = pdu->c.op == DATBLK_OP_WRITE && pdu->c.flags & DATBLK_INLINE;
-		u32 length = with_data ? pdu->c.length : 0;
+		u32 length = datblk_pdu_data(pdu);
 
-		if (message->count == DATBLK_BATCH || data + length > DATBLK_DATA_MAX ||
-		    (length && segments + 1 == queue->segments))
+		if (is->count == DATBLK_BATCH || is->data + length > DATBLK_DATA_MAX)
 			break;
 		if (length)
-			iov[segments++] = kdat_local(&queue->data.regions[pdu->c.tag], 0, length);
-		data += length;
-		datblk_fill_command(&headers[message->count], &pdu->c);
+			datblk_queue_copy_data(queue, pdu, message + is->data);
+		is->data += length;
+		datblk_fill_command(&is->headers[is->count++], &pdu->c);
 		trace_datblk_command(datblk_host, queue->disk->number, queue->index, &pdu->c);
-		message->tags[message->count++] = pdu->c.tag;
 		list_del(&pdu->link);
 		queue->waiting--;
 		pdu->posted = true;
 	}
-	datblk_fill_trailer((void *)(headers + message->count), DATBLK_COMMANDS, message->count,
-			    data);
-	iov[segments++] = kdat_local(region, 0, message->count * sizeof(*headers) +
-						sizeof(struct datblk_trailer));
-	return segments;
 }
 
 /*
- * Sends commands. While a message is being sent, further commands wait until there are enough
- * for a full message, or until it has arrived. queue->lock held.
+ * Sends one message. Nobody waits for its completion if it has all commands that are in flight.
+ * queue->lock held.
+ */
+static DAT_RETURN datblk_queue_send_message(struct datblk_queue *queue)
+{
+	unsigned int index = datblk_ring_next(&queue->ring);
+	struct kdat_region *region = &queue->messages.regions[index];
+	struct datblk_contents is;
+	DAT_LMR_TRIPLET segment;
+	size_t headers;
+	bool quiet;
+
+	is.count = 0;
+	is.data = 0;
+	datblk_queue_take_commands(queue, region->address, &is);
+	headers = is.count * sizeof(is.headers[0]);
+	memcpy(region->address + is.data, is.headers, headers);
+	datblk_fill_trailer(region->address + is.data + headers, DATBLK_COMMANDS, is.count,
+			    is.data);
+	segment = kdat_local(region, 0, is.data + headers + sizeof(struct datblk_trailer));
+	quiet = datblk_ring_add(&queue->ring, is.count == queue->busy);
+	queue->sending += !quiet;
+	queue->posted++;
+	return dat_ep_post_send(queue->ep, 1, &segment, datblk_cookie(DATBLK_SEND, index),
+				quiet ? DAT_COMPLETION_SUPPRESS_FLAG : DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/*
+ * Sends commands. While a message is being sent whose completion will come, further commands wait
+ * until there are enough for a full message, or until it has arrived. queue->lock held.
  */
 static void datblk_queue_send(struct datblk_queue *queue)
 {
-	while (queue->waiting && !list_empty(&queue->messages) &&
+	while (queue->waiting && !datblk_ring_full(&queue->ring) &&
 	       (!queue->sending || queue->waiting >= DATBLK_BATCH)) {
-		DAT_LMR_TRIPLET iov[DATBLK_BATCH + 1];
-		struct datblk_message *message;
-		unsigned int segments;
-
-		message = list_first_entry(&queue->messages, struct datblk_message, link);
-		list_del(&message->link);
-		queue->sending++;
-		queue->posted++;
-		segments = datblk_queue_fill_message(queue, message, iov);
-		if (dat_ep_post_send(queue->ep, segments, iov,
-				     datblk_cookie(DATBLK_SEND, message->index),
-				     DAT_COMPLETION_DEFAULT_FLAG)) {
+		if (datblk_queue_send_message(queue)) {
 			datblk_queue_lost(queue);
 			return;
 		}
@@ -89,6 +113,7 @@ static void datblk_queue_append(struct datblk_queue *queue, struct datblk_pdu *p
 {
 	trace_datblk_queued(datblk_host, queue->disk->number, queue->index, &pdu->c);
 	queue->commands++;
+	queue->busy++;
 	queue->pdus[pdu->c.tag] = pdu;
 	list_add_tail(&pdu->link, &queue->pending);
 	queue->waiting++;
@@ -198,19 +223,13 @@ void datblk_queue_heartbeat(struct datblk_queue *queue)
 		datblk_queue_lost(queue);
 }
 
-/* queue->lock held. Returns the request if it is complete now; the block layer gets it later */
-static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag, bool answered)
+/* queue->lock held. Returns the request, if the command has one; the block layer gets it later */
+static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag)
 {
 	struct datblk_pdu *pdu = queue->pdus[tag];
 
-	if (answered) {
-		queue->answers++;
-		pdu->answered = true;
-	} else {
-		pdu->sent = true;
-	}
-	if (!pdu->answered || !pdu->sent)
-		return NULL;
+	queue->answers++;
+	queue->busy--;
 	queue->pdus[tag] = NULL;
 	if (!pdu->own)
 		return blk_mq_rq_from_pdu(pdu);
@@ -223,17 +242,14 @@ static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag, bo
 	return NULL;
 }
 
-static void datblk_queue_complete(struct datblk_queue *queue, const u16 *tags, unsigned int count,
-				  bool answered)
+static void datblk_queue_complete(struct datblk_queue *queue, const u16 *tags, unsigned int count)
 {
 	struct request *complete[DATBLK_BATCH];
 	unsigned int i;
 
 	spin_lock_bh(&queue->lock);
 	for (i = 0; i < count; i++)
-		complete[i] = datblk_queue_mark(queue, tags[i], answered);
-	if (!answered)
-		datblk_queue_send(queue);
+		complete[i] = datblk_queue_mark(queue, tags[i]);
 	spin_unlock_bh(&queue->lock);
 	for (i = 0; i < count; i++)
 		if (complete[i])
@@ -241,7 +257,7 @@ static void datblk_queue_complete(struct datblk_queue *queue, const u16 *tags, u
 }
 
 /**
- * datblk_queue_message_sent - a message has been sent
+ * datblk_queue_message_sent - a message has been sent, and those before it
  * @queue: the queue
  * @index: the message
  *
@@ -249,16 +265,12 @@ static void datblk_queue_complete(struct datblk_queue *queue, const u16 *tags, u
  */
 void datblk_queue_message_sent(struct datblk_queue *queue, unsigned int index)
 {
-	struct datblk_message *message = &queue->sends[index];
-	unsigned int count = message->count;
-	u16 tags[DATBLK_BATCH];
-
-	memcpy(tags, message->tags, sizeof(tags));
 	spin_lock_bh(&queue->lock);
-	list_add(&message->link, &queue->messages);
+	while (datblk_ring_remove(&queue->ring) != index)
+		;
 	queue->sending--;
+	datblk_queue_send(queue);
 	spin_unlock_bh(&queue->lock);
-	datblk_queue_complete(queue, tags, count, false);
 }
 
 /* The command of an answer, if it has been sent and not answered yet */
@@ -268,7 +280,7 @@ static struct datblk_pdu *datblk_queue_command_of(struct datblk_queue *queue, u1
 
 	spin_lock_bh(&queue->lock);
 	pdu = queue->pdus[tag];
-	if (pdu && (!pdu->posted || pdu->answered))
+	if (pdu && !pdu->posted)
 		pdu = NULL;
 	spin_unlock_bh(&queue->lock);
 	return pdu;
@@ -352,5 +364,5 @@ void datblk_queue_message_received(struct datblk_queue *queue, unsigned int inde
 	if (datblk_queue_receive(queue, index))
 		datblk_queue_lost(queue);
 	else
-		datblk_queue_complete(queue, tags, count, true);
+		datblk_queue_complete(queue, tags, count);
 }

@@ -6,7 +6,11 @@
 #include <linux/slab.h>
 #include "client.h"
 
-#define HEADERS_BYTES	DATBLK_COMMANDS_MAX
+/*
+ * Messages of a queue. Few of them are in the send queue at a time: while the completion of one
+ * will come, others are only sent when they are full.
+ */
+#define MESSAGES(depth)		((depth) / 2 + 8)
 
 /**
  * datblk_queue_receive - post a receive
@@ -85,29 +89,41 @@ static int datblk_queue_alloc_arrays(struct datblk_queue *queue)
 	if (queue->lmrs)
 		return 0;
 	queue->pdus = kvcalloc(tags, sizeof(*queue->pdus), GFP_KERNEL);
-	queue->sends = kvcalloc(tags, sizeof(*queue->sends), GFP_KERNEL);
 	queue->ping = kzalloc(sizeof(*queue->ping), GFP_KERNEL);
 	queue->lmrs = kvcalloc(tags, sizeof(*queue->lmrs), GFP_KERNEL);
-	return queue->pdus && queue->sends && queue->ping && queue->lmrs ? 0 : -ENOMEM;
+	return queue->pdus && queue->ping && queue->lmrs ? 0 : -ENOMEM;
 }
 
 /* No command is in flight */
 static void datblk_queue_reset(struct datblk_queue *queue)
 {
-	unsigned int tags = datblk_tags(&queue->disk->limits), i;
+	unsigned int tags = datblk_tags(&queue->disk->limits);
 
 	spin_lock_bh(&queue->lock);
 	INIT_LIST_HEAD(&queue->pending);
-	INIT_LIST_HEAD(&queue->messages);
+	queue->ring = (struct datblk_ring){ .count = MESSAGES(queue->disk->limits.depth) };
 	queue->waiting = 0;
+	queue->busy = 0;
 	queue->sending = 0;
 	queue->pinging = false;
 	queue->greeting = false;
-	for (i = 0; i < tags; i++) {
-		queue->pdus[i] = NULL;
-		queue->sends[i].index = i;
-		list_add_tail(&queue->sends[i].link, &queue->messages);
-	}
+	memset(queue->pdus, 0, tags * sizeof(*queue->pdus));
+	spin_unlock_bh(&queue->lock);
+}
+
+/**
+ * datblk_queue_drop - forget commands that have not been posted
+ * @queue: a queue whose connection has been closed, and which gets no requests
+ *
+ * Otherwise a late heartbeat would post them, with the data of requests that have ended.
+ *
+ * Context: process.
+ */
+void datblk_queue_drop(struct datblk_queue *queue)
+{
+	spin_lock_bh(&queue->lock);
+	INIT_LIST_HEAD(&queue->pending);
+	queue->waiting = 0;
 	spin_unlock_bh(&queue->lock);
 }
 
@@ -120,10 +136,8 @@ static int datblk_queue_alloc_buffers(struct datblk_queue *queue)
 	return datblk_buffers_alloc(&queue->receives, ia, queue->pz, tags,
 				    PAGE_ALIGN(DATBLK_MESSAGE_MAX),
 				    DAT_MEM_PRIV_LOCAL_WRITE_FLAG) ?:
-	       datblk_buffers_alloc(&queue->headers, ia, queue->pz, tags, HEADERS_BYTES,
-				    DAT_MEM_PRIV_LOCAL_READ_FLAG) ?:
-	       datblk_buffers_alloc(&queue->data, ia, queue->pz, limits->depth, DATBLK_INLINE_MAX,
-				    DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	       datblk_buffers_alloc(&queue->messages, ia, queue->pz, queue->ring.count,
+				    DATBLK_MESSAGE_MAX, DAT_MEM_PRIV_LOCAL_READ_FLAG);
 }
 
 /**
@@ -145,12 +159,12 @@ unsigned int datblk_queue_vector(const struct datblk_queue *queue, unsigned int 
 
 static int datblk_queue_open_ep(struct datblk_queue *queue)
 {
-	unsigned int tags = datblk_tags(&queue->disk->limits), i;
+	unsigned int tags = datblk_tags(&queue->disk->limits), segments, i;
 	char vector[12];
 	struct datblk_ep_needs needs = {
 		.receives = tags,
-		/* A message and a registration for each tag */
-		.requests = 2 * tags,
+		/* Messages, and a registration for each tag */
+		.requests = queue->ring.count + tags,
 		.reads_in = DATBLK_READS,
 		.vector = vector,
 	};
@@ -164,7 +178,7 @@ static int datblk_queue_open_ep(struct datblk_queue *queue)
 		return -EIO;
 	err = datblk_queue_alloc_buffers(queue) ?:
 	      datblk_ep_create(queue->path->ia, queue->pz, queue->evd, &needs, &queue->ep,
-			       &queue->segments);
+			       &segments);
 	for (i = 0; !err && i < tags; i++)
 		err = datblk_queue_receive(queue, i);
 	return err;
@@ -224,10 +238,8 @@ int datblk_queue_open(struct datblk_queue *queue)
 void datblk_queue_free(struct datblk_queue *queue)
 {
 	datblk_buffers_free(&queue->receives);
-	datblk_buffers_free(&queue->headers);
-	datblk_buffers_free(&queue->data);
+	datblk_buffers_free(&queue->messages);
 	kvfree(queue->lmrs);
 	kvfree(queue->pdus);
-	kvfree(queue->sends);
 	kfree(queue->ping);
 }

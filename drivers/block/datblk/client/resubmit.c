@@ -316,7 +316,7 @@ bool datblk_kept_next(const struct datblk_kept *kept, struct datblk_kept_cursor 
 void datblk_kept_read(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor, void *to,
 		      u32 length)
 {
-	if (cursor->write.op == DATBLK_OP_WRITE)
+	if (to && cursor->write.op == DATBLK_OP_WRITE)
 		datblk_kept_copy(kept, cursor->data, to, length, false);
 	else if (to)
 		memset(to, 0, length);
@@ -352,7 +352,6 @@ static void datblk_resubmit_fill(struct datblk_disk *disk, struct datblk_kept_cu
 {
 	u32 most = round_down(disk->limits.inline_max, disk->geo.logical);
 	struct datblk_pdu *pdu = &disk->repeats[tag];
-	void *data = disk->queues[0].data.regions[tag].address;
 
 	*pdu = (struct datblk_pdu){
 		.own = true,
@@ -362,15 +361,31 @@ static void datblk_resubmit_fill(struct datblk_disk *disk, struct datblk_kept_cu
 			.tag = tag,
 			.sector = cursor->write.sector,
 		},
+		.kept = cursor->write.op == DATBLK_OP_WRITE ? cursor->data : NOWHERE,
 	};
 	if (cursor->write.op == DATBLK_OP_ZEROES && disk->geo.zeroes_sectors) {
 		most = min_t(u64, (u64)disk->geo.zeroes_sectors * DATBLK_SECTOR, U32_MAX);
 		pdu->c.op = DATBLK_OP_ZEROES;
 		pdu->c.flags = cursor->write.flags;
-		data = NULL;
 	}
 	pdu->c.length = min(cursor->write.length, most);
-	datblk_kept_read(&disk->kept, cursor, data, pdu->c.length);
+	datblk_kept_read(&disk->kept, cursor, NULL, pdu->c.length);
+}
+
+/**
+ * datblk_resubmit_data - copy the data of a repeated write to its message
+ * @disk: its disk, whose writes are being repeated
+ * @pdu:  its command
+ * @to:   receives the data
+ *
+ * Context: any except hard interrupt, queue->lock held.
+ */
+void datblk_resubmit_data(const struct datblk_disk *disk, const struct datblk_pdu *pdu, void *to)
+{
+	if (pdu->kept == NOWHERE)
+		memset(to, 0, pdu->c.length);
+	else
+		datblk_kept_copy(&disk->kept, pdu->kept, to, pdu->c.length, false);
 }
 
 /* Does the next write overlap one of these? They are executed in any order */

@@ -91,6 +91,8 @@ void datblk_session_close(struct datblk_disk *disk)
 			dat_ia_close(disk->paths[i].ia, DAT_CLOSE_ABRUPT_FLAG);
 		disk->paths[i].ia = DAT_HANDLE_NULL;
 	}
+	for (i = 0; i < disk->options.queues; i++)
+		datblk_queue_drop(&disk->queues[i]);
 }
 
 /**

@@ -234,6 +234,59 @@ int datblk_buffers_alloc(struct datblk_buffers *buffers, DAT_IA_HANDLE ia, DAT_P
 void datblk_buffers_unregister(struct datblk_buffers *buffers);
 void datblk_buffers_free(struct datblk_buffers *buffers);
 
+/*
+ * The messages of a connection that are in its send queue, in the order in which they were posted.
+ * Their owner serializes calls. Not each raises a completion: one that does returns those before
+ * it, too. Of each quarter of all messages, at least one raises a completion, so while none is
+ * free, a completion will come.
+ */
+struct datblk_ring {
+	unsigned int count;	/* messages; constant */
+	unsigned int oldest;	/* index of the oldest one in the queue */
+	unsigned int used;	/* number of those in the queue */
+	unsigned int quiet;	/* number of the latest ones that raise no completion */
+};
+
+/* How many messages in succession may raise no completion? */
+static inline unsigned int datblk_ring_quiet_max(unsigned int count)
+{
+	return max(count / 4, 1U) - 1;
+}
+
+static inline bool datblk_ring_full(const struct datblk_ring *ring)
+{
+	return ring->used == ring->count;
+}
+
+/* The next message to be posted; the ring is not full */
+static inline unsigned int datblk_ring_next(const struct datblk_ring *ring)
+{
+	unsigned int index = ring->oldest + ring->used;
+
+	return index < ring->count ? index : index - ring->count;
+}
+
+/* Adds this message. Returns whether it raises no completion; @may: nobody waits for it */
+static inline bool datblk_ring_add(struct datblk_ring *ring, bool may)
+{
+	bool quiet = may && ring->quiet < datblk_ring_quiet_max(ring->count);
+
+	ring->quiet = quiet ? ring->quiet + 1 : 0;
+	ring->used++;
+	return quiet;
+}
+
+/* Removes the oldest message, and returns its index */
+static inline unsigned int datblk_ring_remove(struct datblk_ring *ring)
+{
+	unsigned int index = ring->oldest++;
+
+	if (ring->oldest == ring->count)
+		ring->oldest = 0;
+	ring->used--;
+	return index;
+}
+
 u32 datblk_io_limit(const DAT_IA_ATTR *attr, u32 io_max);
 
 /* What a connection needs of its endpoint */

@@ -438,17 +438,35 @@ static void one_ping(struct kunit *test)
 {
 	struct datblk_disk *disk = disk_alloc(test);
 	struct datblk_pdu ping, *pdus[1] = {};
-	/* No message is free, so commands wait */
+	/* There are no messages, so commands wait */
 	struct datblk_queue queue = { .disk = disk, .ping = &ping, .pdus = pdus };
 
 	spin_lock_init(&queue.lock);
 	INIT_LIST_HEAD(&queue.pending);
-	INIT_LIST_HEAD(&queue.messages);
 	datblk_queue_heartbeat(&queue);
 	datblk_queue_greet(&queue);
 	KUNIT_EXPECT_EQ(test, queue.waiting, 1);
 	KUNIT_EXPECT_TRUE(test, list_is_singular(&queue.pending));
 	KUNIT_EXPECT_TRUE(test, queue.pinging && queue.greeting);
+}
+
+/* A late heartbeat finds no command of a session that has ended, only its own ping */
+static void dropped(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_pdu ping, command = { .own = true, .c.op = DATBLK_OP_FLUSH }, *pdus[2] = {};
+	struct datblk_queue queue = { .disk = disk, .ping = &ping, .pdus = pdus };
+
+	disk->limits.depth = 1;
+	spin_lock_init(&queue.lock);
+	INIT_LIST_HEAD(&queue.pending);
+	datblk_queue_add_own(&queue, &command);
+	KUNIT_EXPECT_EQ(test, queue.waiting, 1);
+	datblk_queue_drop(&queue);
+	datblk_queue_heartbeat(&queue);
+	KUNIT_EXPECT_EQ(test, queue.waiting, 1);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&queue.pending));
+	KUNIT_EXPECT_PTR_EQ(test, list_first_entry(&queue.pending, struct datblk_pdu, link), &ping);
 }
 
 /* A removal leaves the server time to answer; an abort while the disk is added does not */
@@ -499,6 +517,7 @@ static struct kunit_case client_cases[] = {
 	KUNIT_CASE(answered),
 	KUNIT_CASE(good_session_stays),
 	KUNIT_CASE(one_ping),
+	KUNIT_CASE(dropped),
 	KUNIT_CASE(removal_waits),
 	KUNIT_CASE(vectors),
 	{}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Suite datblk_policy: logins, limits of a device, legal commands, and the status of errors. */
+/* Suite datblk_policy: logins, limits of a device, legal commands, status of errors, messages. */
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include "protocol/protocol.h"
@@ -129,7 +129,38 @@ static void io_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, datblk_io_limit(attr, SZ_1M), 0);
 }
 
+/*
+ * Messages that nobody waits for, in rings of all sizes: a full ring has one that raises a
+ * completion, and so has each quarter of the messages
+ */
+static void ring(struct kunit *test)
+{
+	unsigned int count, posted, run, index, longest;
+
+	for (count = 2; count <= DATBLK_DEPTH_MAX + 1; count++) {
+		struct datblk_ring ring = { .count = count };
+
+		longest = 0;
+		run = 0;
+		for (posted = 0; posted < 3 * count; posted++) {
+			if (datblk_ring_full(&ring))
+				KUNIT_EXPECT_EQ(test, datblk_ring_remove(&ring), posted % count);
+			index = datblk_ring_next(&ring);
+			KUNIT_EXPECT_EQ(test, index, posted % count);
+			run = datblk_ring_add(&ring, true) ? run + 1 : 0;
+			longest = max(longest, run);
+		}
+		KUNIT_EXPECT_LE(test, longest + 1, max(count / 4, 1U));
+		/* One that somebody waits for raises one, and a new run begins */
+		datblk_ring_remove(&ring);
+		KUNIT_EXPECT_FALSE(test, datblk_ring_add(&ring, false));
+		datblk_ring_remove(&ring);
+		KUNIT_EXPECT_EQ(test, datblk_ring_add(&ring, true), count >= 8);
+	}
+}
+
 static struct kunit_case policy_cases[] = {
+	KUNIT_CASE(ring),
 	KUNIT_CASE(io_limit),
 	KUNIT_CASE(logins),
 	KUNIT_CASE(range_limits),
