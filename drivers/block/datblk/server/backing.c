@@ -234,10 +234,7 @@ void datblk_backing_close(struct datblk_export *export)
 	datblk_close_file(file);
 }
 
-/*
- * The I/O of a command has ended. @cmd belongs to the upcalls of its connection from now on. Any
- * context, also hard interrupt.
- */
+/* The I/O of a command has ended. Any context, also hard interrupt */
 static void datblk_backing_done(struct datblk_srv_command *cmd, int err)
 {
 	struct datblk_connection *conn = cmd->conn;
@@ -245,8 +242,7 @@ static void datblk_backing_done(struct datblk_srv_command *cmd, int err)
 
 	cmd->status = datblk_status(err);
 	trace_datblk_srv_io_done(req->host, req->disk, req->queue, cmd->c.tag, cmd->status);
-	llist_add(&cmd->done, &conn->done);
-	datblk_conn_kick(conn);
+	datblk_cmd_done(cmd);
 	datblk_conn_put(conn);
 }
 
@@ -283,17 +279,26 @@ static void datblk_bio_done(struct bio *bio)
 		datblk_backing_done(cmd, err);
 }
 
-/* The data of a command as pages. Returns their number */
+/*
+ * The data of a command as pages. Returns their number. Those of a data buffer are whole pages: the
+ * length of the command ends the last one.
+ */
 static unsigned int datblk_backing_map(struct datblk_srv_command *cmd)
 {
 	u32 left = cmd->c.length;
 	unsigned int count = 0;
-	void *at = cmd->data;
+	void *at;
 
+	if (cmd->buffer >= 0) {
+		cmd->vecs = cmd->conn->pages[cmd->buffer];
+		return DIV_ROUND_UP(left, PAGE_SIZE);
+	}
+	cmd->vecs = cmd->inlined;
+	at = cmd->conn->receives.regions[cmd->receive].address + cmd->c.offset;
 	while (left) {
 		u32 part = min_t(u32, left, PAGE_SIZE - offset_in_page(at));
 
-		cmd->vecs[count++] = (struct bio_vec){
+		cmd->inlined[count++] = (struct bio_vec){
 			.bv_page = vmalloc_to_page(at),
 			.bv_len = part,
 			.bv_offset = offset_in_page(at),
@@ -326,7 +331,7 @@ static void datblk_backing_submit_read_write(struct datblk_srv_command *cmd, blk
  * datblk_backing_submit - start the I/O of a command
  * @cmd: a command that has been checked; its data are in memory
  *
- * Calls datblk_backing_done() when it has ended.
+ * Calls datblk_cmd_done() when it has ended, maybe before it returns.
  *
  * Context: process.
  */

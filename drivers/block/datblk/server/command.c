@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The commands of a connection, from the message to the answer. Everything here runs in the
- * upcalls of the connection, in process context, so the state of the commands needs no lock.
+ * The commands of a connection, from the message to the answer. Messages and RDMA reads are handled
+ * in the upcalls of the connection, in process context. Answers are also sent where I/O ends, in
+ * process context or softirq, under conn->lock.
  *
- * A tag is busy from the message that brings its command to the completion of the send of its
- * answer, which uses the buffers of the tag. The client uses the tag again when it has the answer,
- * and that may be earlier: then the next command of the tag waits.
+ * A tag is busy from the message that brings its command until its answer has been posted. The
+ * buffers of the answer belong to its message, and come back when it has been sent.
  */
+#include <linux/blkdev.h>
 #include "server.h"
 #include "protocol/trace.h"
 
 /*
  * Posts the receive buffer again when no command needs its data. The client may use a tag
- * again as soon as it has the answer, so this comes before the answer.
+ * again as soon as it has the answer, so this comes before the answer. conn->lock held.
  */
 static int datblk_conn_put_receive(struct datblk_srv_command *cmd)
 {
@@ -25,6 +26,7 @@ static int datblk_conn_put_receive(struct datblk_srv_command *cmd)
 	return datblk_conn_receive(conn, index);
 }
 
+/* The answer to a command is known. conn->lock held */
 static void datblk_cmd_finish(struct datblk_srv_command *cmd)
 {
 	struct datblk_connection *conn = cmd->conn;
@@ -33,7 +35,7 @@ static void datblk_cmd_finish(struct datblk_srv_command *cmd)
 		datblk_conn_end(conn);
 		return;
 	}
-	list_add_tail(&cmd->answer, &conn->answers);
+	list_add_tail(&cmd->link, &conn->answers);
 	conn->waiting++;
 }
 
@@ -41,7 +43,7 @@ static void datblk_cmd_finish(struct datblk_srv_command *cmd)
 static void datblk_cmd_fetch(struct datblk_srv_command *cmd)
 {
 	struct datblk_connection *conn = cmd->conn;
-	DAT_LMR_TRIPLET to = kdat_local(&conn->data.regions[cmd->c.tag], 0, cmd->c.length);
+	DAT_LMR_TRIPLET to = kdat_local(&conn->data.regions[cmd->buffer], 0, cmd->c.length);
 	DAT_RMR_TRIPLET from = {
 		.virtual_address = cmd->c.address,
 		.segment_length = cmd->c.length,
@@ -53,33 +55,69 @@ static void datblk_cmd_fetch(struct datblk_srv_command *cmd)
 		datblk_conn_end(conn);
 }
 
-/* Has the command the memory that it needs? Data that have come with the message need none */
-static bool datblk_cmd_has_memory(struct datblk_srv_command *cmd)
+static void datblk_conn_put_data(struct datblk_connection *conn, unsigned int index)
 {
-	bool data = cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_WRITE;
+	struct datblk_srv_pool *pool = index < conn->large_from ? &conn->small : &conn->large;
 
-	if (!data || cmd->data)
-		return true;
-	if (!datblk_conn_data(cmd->conn, cmd->c.tag))
-		return false;
-	cmd->data = cmd->conn->data.regions[cmd->c.tag].address;
-	return true;
+	lockdep_assert_held(&conn->lock);
+	pool->spare[pool->count++] = index;
+}
+
+/* Data that have come with the message need no buffer */
+static bool datblk_cmd_needs_buffer(const struct datblk_command *c)
+{
+	return c->op == DATBLK_OP_READ ||
+	       (c->op == DATBLK_OP_WRITE && !(c->flags & DATBLK_INLINE));
+}
+
+/* Takes a data buffer. If there is none, the command waits until answers have been sent */
+static bool datblk_cmd_take_buffer(struct datblk_srv_command *cmd)
+{
+	struct datblk_connection *conn = cmd->conn;
+	struct datblk_srv_pool *pool;
+
+	pool = cmd->c.length <= conn->req.limits.inline_max ? &conn->small : &conn->large;
+	spin_lock_bh(&conn->lock);
+	if (pool->count)
+		cmd->buffer = pool->spare[--pool->count];
+	else
+		list_add_tail(&cmd->link, &pool->starved);
+	spin_unlock_bh(&conn->lock);
+	return cmd->buffer >= 0;
+}
+
+/* Answers a command without I/O, when the upcall ends */
+static void datblk_cmd_refuse(struct datblk_srv_command *cmd, u8 status)
+{
+	struct datblk_connection *conn = cmd->conn;
+
+	cmd->status = status;
+	spin_lock_bh(&conn->lock);
+	datblk_cmd_finish(cmd);
+	spin_unlock_bh(&conn->lock);
+}
+
+/* A command has what it needs, except memory that could not be allocated */
+static void datblk_cmd_execute(struct datblk_srv_command *cmd)
+{
+	if (cmd->buffer >= 0 && !datblk_conn_data(cmd->conn, cmd->buffer))
+		datblk_cmd_refuse(cmd, DATBLK_STS_NOMEM);
+	else if (cmd->c.op == DATBLK_OP_WRITE && !(cmd->c.flags & DATBLK_INLINE))
+		datblk_cmd_fetch(cmd);
+	else
+		datblk_backing_submit(cmd);
 }
 
 static void datblk_cmd_start(struct datblk_srv_command *cmd)
 {
 	const struct datblk_login *req = &cmd->conn->req;
+	u8 status = datblk_check_command(&cmd->conn->geo, &cmd->c);
 
 	trace_datblk_srv_command(req->host, req->disk, req->queue, &cmd->c);
-	cmd->status = datblk_check_command(&cmd->conn->geo, &cmd->c);
-	if (cmd->status == DATBLK_STS_OK && !datblk_cmd_has_memory(cmd))
-		cmd->status = DATBLK_STS_NOMEM;
-	if (cmd->status != DATBLK_STS_OK || cmd->c.op == DATBLK_OP_PING)
-		datblk_cmd_finish(cmd);
-	else if (cmd->c.op == DATBLK_OP_WRITE && !(cmd->c.flags & DATBLK_INLINE))
-		datblk_cmd_fetch(cmd);
-	else
-		datblk_backing_submit(cmd);
+	if (status != DATBLK_STS_OK || cmd->c.op == DATBLK_OP_PING)
+		datblk_cmd_refuse(cmd, status);
+	else if (!datblk_cmd_needs_buffer(&cmd->c) || datblk_cmd_take_buffer(cmd))
+		datblk_cmd_execute(cmd);
 }
 
 static bool datblk_cmd_brings_data(const struct datblk_command *c)
@@ -87,51 +125,27 @@ static bool datblk_cmd_brings_data(const struct datblk_command *c)
 	return c->op == DATBLK_OP_WRITE && c->flags & DATBLK_INLINE;
 }
 
-/* The tag is idle. index: the receive buffer */
-static void datblk_cmd_begin(struct datblk_srv_command *cmd, const struct datblk_command *c,
-			     unsigned int index)
-{
-	struct datblk_connection *conn = cmd->conn;
-
-	cmd->c = *c;
-	cmd->busy = true;
-	cmd->receive = -1;
-	cmd->data = NULL;
-	if (c->op != DATBLK_OP_PING)
-		cmd->data = conn->data.regions[c->tag].address;
-	if (datblk_cmd_brings_data(c)) {
-		cmd->receive = index;
-		cmd->data = conn->receives.regions[index].address + c->offset;
-	}
-}
-
-/*
- * All tags of the message must be idle, or wait only for the completion of an answer, before any
- * command starts.
- */
+/* All tags of the message must be idle before any command starts */
 static enum datblk_flaw datblk_cmd_claim(struct datblk_connection *conn, unsigned int index,
 					 const struct datblk_command *cmds, unsigned int count)
 {
 	unsigned int i;
 
-	for (i = 0; i < count; i++) {
-		const struct datblk_srv_command *cmd = &conn->cmds[cmds[i].tag];
-
-		if (cmd->busy && (!cmd->answered || cmd->waits))
+	lockdep_assert_held(&conn->lock);
+	for (i = 0; i < count; i++)
+		if (conn->cmds[cmds[i].tag].busy)
 			return DATBLK_FLAW_BUSY;
-	}
 	for (i = 0; i < count; i++) {
 		struct datblk_srv_command *cmd = &conn->cmds[cmds[i].tag];
+		bool with_data = datblk_cmd_brings_data(&cmds[i]);
 
-		conn->users[index] += datblk_cmd_brings_data(&cmds[i]);
-		cmd->waits = cmd->busy;
-		if (cmd->waits) {
-			cmd->next = cmds[i];
-			cmd->next_receive = index;
-		} else {
-			datblk_cmd_begin(cmd, &cmds[i], index);
-		}
+		cmd->c = cmds[i];
+		cmd->busy = true;
+		cmd->receive = with_data ? index : -1;
+		cmd->buffer = -1;
+		conn->users[index] += with_data;
 	}
+	WRITE_ONCE(conn->busy, conn->busy + count);
 	return DATBLK_SOUND;
 }
 
@@ -148,24 +162,31 @@ void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 
 	struct datblk_command cmds[DATBLK_BATCH];
 	unsigned int count, i;
 	enum datblk_flaw flaw;
+	struct blk_plug plug;
+	bool idle = false;
 
 	flaw = datblk_parse_commands(conn->receives.regions[index].address, size,
 				     &conn->req.limits, cmds, &count);
-	if (!flaw)
+	if (!flaw) {
+		spin_lock_bh(&conn->lock);
 		flaw = datblk_cmd_claim(conn, index, cmds, count);
+		idle = !conn->users[index];
+		spin_unlock_bh(&conn->lock);
+	}
 	if (!test_bit(DATBLK_CONN_USED, &conn->flags))
 		set_bit(DATBLK_CONN_USED, &conn->flags);
 	if (flaw) {
 		datblk_conn_malformed(conn, flaw);
 		return;
 	}
-	if (!conn->users[index] && datblk_conn_receive(conn, index)) {
+	if (idle && datblk_conn_receive(conn, index)) {
 		datblk_conn_end(conn);
 		return;
 	}
+	blk_start_plug(&plug);
 	for (i = 0; i < count; i++)
-		if (!conn->cmds[cmds[i].tag].waits)
-			datblk_cmd_start(&conn->cmds[cmds[i].tag]);
+		datblk_cmd_start(&conn->cmds[cmds[i].tag]);
+	blk_finish_plug(&plug);
 }
 
 /**
@@ -179,27 +200,15 @@ void datblk_cmd_fetched(struct datblk_srv_command *cmd)
 	datblk_backing_submit(cmd);
 }
 
-/**
- * datblk_cmd_finished - collect the commands whose I/O has ended
- * @conn: the connection
- *
- * Context: process, upcall of the connection.
- */
-void datblk_cmd_finished(struct datblk_connection *conn)
-{
-	struct llist_node *list = llist_reverse_order(llist_del_all(&conn->done));
-	struct datblk_srv_command *cmd, *next;
-
-	llist_for_each_entry_safe(cmd, next, list, done)
-		datblk_cmd_finish(cmd);
-}
-
 static bool datblk_cmd_has_data(const struct datblk_srv_command *cmd)
 {
 	return cmd->c.op == DATBLK_OP_READ && cmd->status == DATBLK_STS_OK;
 }
 
-/* Takes the oldest answer off the list, and writes its header */
+/*
+ * Takes the oldest answer off the list, and writes its header. A data buffer that the message does
+ * not use is free at once. conn->lock held.
+ */
 static void datblk_conn_take_command(struct datblk_connection *conn, struct datblk_srv_command *cmd,
 				     struct datblk_srv_message *message,
 				     struct datblk_wire_answer *header)
@@ -214,23 +223,40 @@ static void datblk_conn_take_command(struct datblk_connection *conn, struct datb
 		.flags = inlined ? DATBLK_INLINE : 0,
 		.length = inlined ? cmd->c.length : 0,
 	});
-	list_del(&cmd->answer);
+	list_del(&cmd->link);
 	conn->waiting--;
-	cmd->answered = true;
-	message->tags[message->count++] = cmd->c.tag;
+	cmd->busy = false;
+	WRITE_ONCE(conn->busy, conn->busy - 1);
+	if (datblk_cmd_has_data(cmd))
+		message->buffers[message->count++] = cmd->buffer;
+	else if (cmd->buffer >= 0)
+		datblk_conn_put_data(conn, cmd->buffer);
+}
+
+/*
+ * Adds a message to the send queue. Does it raise no completion? Nothing waits for that of an
+ * answer to a command with a key, or to the only command of the connection. Such a message has at
+ * most one data buffer, and of each size there are that many more of them than tags. So if none is
+ * free, either a command that has one makes progress, or a completion will come. conn->lock held.
+ */
+static DAT_COMPLETION_FLAGS datblk_conn_add_message(struct datblk_connection *conn, bool alone)
+{
+	lockdep_assert_held(&conn->lock);
+	if (datblk_ring_add(&conn->ring, alone))
+		return DAT_COMPLETION_SUPPRESS_FLAG;
+	conn->sending++;
+	return DAT_COMPLETION_DEFAULT_FLAG;
 }
 
 /*
  * Sends the answer to a command with a key. It ends the access to the client's memory, after the
- * data of a read have been written there.
+ * data of a read have been written there. conn->lock held.
  */
 static DAT_RETURN datblk_conn_send_keyed(struct datblk_connection *conn,
-					 struct datblk_srv_command *cmd,
-					 struct datblk_srv_message *m)
+					 struct datblk_srv_command *cmd, unsigned int index)
 {
-	struct kdat_region *region = &conn->headers.regions[m->index];
+	struct kdat_region *region = &conn->headers.regions[index];
 	struct datblk_wire_answer *answer = region->address;
-	DAT_LMR_TRIPLET from = kdat_local(&conn->data.regions[cmd->c.tag], 0, cmd->c.length);
 	DAT_LMR_TRIPLET message = kdat_local(region, 0, sizeof(struct datblk_wire_answer) +
 						       sizeof(struct datblk_trailer));
 	DAT_RMR_TRIPLET to = {
@@ -239,81 +265,157 @@ static DAT_RETURN datblk_conn_send_keyed(struct datblk_connection *conn,
 		.rmr_context = cmd->c.key,
 	};
 	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_LMR_TRIPLET from;
 
-	if (datblk_cmd_has_data(cmd))
+	if (datblk_cmd_has_data(cmd)) {
+		from = kdat_local(&conn->data.regions[cmd->buffer], 0, cmd->c.length);
 		ret = dat_ep_post_rdma_write(conn->ep, 1, &from, datblk_cookie(DATBLK_PUT, 0), &to,
 					     DAT_COMPLETION_SUPPRESS_FLAG);
+	}
 	if (ret)
 		return ret;
-	datblk_conn_take_command(conn, cmd, m, answer);
+	datblk_conn_take_command(conn, cmd, &conn->messages[index], answer);
 	datblk_fill_trailer((void *)(answer + 1), DATBLK_ANSWERS, 1, 0);
 	return dat_ep_post_send_with_invalidate(conn->ep, 1, &message,
-						datblk_cookie(DATBLK_SEND, m->index),
-						DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE, cmd->c.key);
+						datblk_cookie(DATBLK_SEND, index),
+						datblk_conn_add_message(conn, true),
+						DAT_TRUE, cmd->c.key);
 }
 
-/* Sends as many answers without a key as fit into one message */
-static DAT_RETURN datblk_conn_send_batch(struct datblk_connection *conn,
-					 struct datblk_srv_message *m)
+/* Sends as many answers without a key as fit into one message. conn->lock held */
+static DAT_RETURN datblk_conn_send_batch(struct datblk_connection *conn, unsigned int index)
 {
-	struct kdat_region *region = &conn->headers.regions[m->index];
+	struct kdat_region *region = &conn->headers.regions[index];
 	struct datblk_wire_answer *headers = region->address;
 	DAT_LMR_TRIPLET iov[DATBLK_BATCH + 1];
 	struct datblk_srv_command *cmd, *next;
-	unsigned int segments = 0;
+	unsigned int segments = 0, count = 0;
 	u32 data = 0;
 
-	list_for_each_entry_safe(cmd, next, &conn->answers, answer) {
+	list_for_each_entry_safe(cmd, next, &conn->answers, link) {
 		u32 length = datblk_cmd_has_data(cmd) ? cmd->c.length : 0;
 
-		if (cmd->c.key || m->count == DATBLK_BATCH || data + length > DATBLK_DATA_MAX ||
+		if (cmd->c.key || count == DATBLK_BATCH || data + length > DATBLK_DATA_MAX ||
 		    (length && segments + 1 == conn->segments))
 			break;
 		if (length)
-			iov[segments++] = kdat_local(&conn->data.regions[cmd->c.tag], 0, length);
+			iov[segments++] = kdat_local(&conn->data.regions[cmd->buffer], 0, length);
 		data += length;
-		datblk_conn_take_command(conn, cmd, m, &headers[m->count]);
+		datblk_conn_take_command(conn, cmd, &conn->messages[index], &headers[count++]);
 	}
-	datblk_fill_trailer((void *)(headers + m->count), DATBLK_ANSWERS, m->count, data);
-	iov[segments++] = kdat_local(region, 0, m->count * sizeof(*headers) +
+	datblk_fill_trailer((void *)(headers + count), DATBLK_ANSWERS, count, data);
+	iov[segments++] = kdat_local(region, 0, count * sizeof(*headers) +
 						sizeof(struct datblk_trailer));
-	return dat_ep_post_send(conn->ep, segments, iov, datblk_cookie(DATBLK_SEND, m->index),
-				DAT_COMPLETION_DEFAULT_FLAG);
+	return dat_ep_post_send(conn->ep, segments, iov, datblk_cookie(DATBLK_SEND, index),
+				datblk_conn_add_message(conn, count == 1 && !conn->busy));
 }
 
-/**
- * datblk_cmd_answer - send answers
- * @conn: the connection
- *
- * While a message is being sent, further answers wait until there are enough for a full
- * message, or until it has arrived.
- *
- * Context: process, upcall of the connection.
+/*
+ * Sends answers. While a message is being sent whose completion will come, further answers wait
+ * until there are enough for a full message, or until it has arrived. conn->lock held.
  */
-void datblk_cmd_answer(struct datblk_connection *conn)
+static void datblk_cmd_answer(struct datblk_connection *conn)
 {
 	while (conn->waiting && !test_bit(DATBLK_CONN_DEAD, &conn->flags)) {
-		struct datblk_srv_message *message;
+		unsigned int index = datblk_ring_next(&conn->ring);
 		struct datblk_srv_command *cmd;
 		DAT_RETURN ret;
 
-		cmd = list_first_entry(&conn->answers, struct datblk_srv_command, answer);
-		if (list_empty(&conn->messages) ||
+		cmd = list_first_entry(&conn->answers, struct datblk_srv_command, link);
+		if (datblk_ring_full(&conn->ring) ||
 		    (conn->sending && conn->waiting < DATBLK_BATCH && !cmd->c.key))
 			return;
-		message = list_first_entry(&conn->messages, struct datblk_srv_message, link);
-		list_del(&message->link);
-		message->count = 0;
-		conn->sending++;
-		ret = cmd->c.key ? datblk_conn_send_keyed(conn, cmd, message) :
-				   datblk_conn_send_batch(conn, message);
+		conn->messages[index].count = 0;
+		ret = cmd->c.key ? datblk_conn_send_keyed(conn, cmd, index) :
+				   datblk_conn_send_batch(conn, index);
 		if (ret)
 			datblk_conn_end(conn);
 	}
 }
 
+/* May the answer to a command be sent at once, where its I/O has ended? */
+static bool datblk_cmd_answers_at_once(const struct datblk_srv_command *cmd)
+{
+	/* Others would soon follow in the same message */
+	if (!cmd->c.key && READ_ONCE(cmd->conn->busy) != 1)
+		return false;
+	return !in_hardirq() && !irqs_disabled();
+}
+
 /**
- * datblk_cmd_sent - a message of answers has arrived
+ * datblk_cmd_done - the I/O of a command has ended
+ * @cmd: the command, which the caller does not use any more
+ *
+ * Context: any, also hard interrupt.
+ */
+void datblk_cmd_done(struct datblk_srv_command *cmd)
+{
+	struct datblk_connection *conn = cmd->conn;
+
+	if (!datblk_cmd_answers_at_once(cmd)) {
+		/* Whoever takes it off the list takes those that follow, too. A full barrier */
+		if (llist_add(&cmd->done, &conn->done) && !READ_ONCE(conn->collecting))
+			datblk_conn_kick(conn);
+		return;
+	}
+	spin_lock_bh(&conn->lock);
+	/* Otherwise the objects of DAT may be gone */
+	if (!test_bit(DATBLK_CONN_DEAD, &conn->flags)) {
+		datblk_cmd_finish(cmd);
+		datblk_cmd_answer(conn);
+	}
+	spin_unlock_bh(&conn->lock);
+}
+
+/**
+ * datblk_cmd_collect - answer the commands whose I/O has ended
+ * @conn: the connection
+ *
+ * Context: process, upcall of the connection.
+ */
+void datblk_cmd_collect(struct datblk_connection *conn)
+{
+	struct llist_node *list = llist_reverse_order(llist_del_all(&conn->done));
+	struct datblk_srv_command *cmd, *next;
+
+	spin_lock_bh(&conn->lock);
+	if (!test_bit(DATBLK_CONN_DEAD, &conn->flags))
+		llist_for_each_entry_safe(cmd, next, list, done)
+			datblk_cmd_finish(cmd);
+	datblk_cmd_answer(conn);
+	spin_unlock_bh(&conn->lock);
+}
+
+/* Executes the commands that have waited for a data buffer, while there are any */
+static void datblk_conn_feed(struct datblk_connection *conn, struct datblk_srv_pool *pool)
+{
+	struct datblk_srv_command *cmd;
+
+	spin_lock_bh(&conn->lock);
+	while (!list_empty(&pool->starved) && pool->count) {
+		cmd = list_first_entry(&pool->starved, struct datblk_srv_command, link);
+		list_del(&cmd->link);
+		cmd->buffer = pool->spare[--pool->count];
+		spin_unlock_bh(&conn->lock);
+		datblk_cmd_execute(cmd);
+		spin_lock_bh(&conn->lock);
+	}
+	spin_unlock_bh(&conn->lock);
+}
+
+/* Returns what the oldest message in the send queue has used. conn->lock held */
+static unsigned int datblk_conn_remove_message(struct datblk_connection *conn)
+{
+	unsigned int index = datblk_ring_remove(&conn->ring);
+	struct datblk_srv_message *message = &conn->messages[index];
+
+	while (message->count)
+		datblk_conn_put_data(conn, message->buffers[--message->count]);
+	return index;
+}
+
+/**
+ * datblk_cmd_sent - a message of answers has arrived, and those before it
  * @conn:  the connection
  * @index: the message
  *
@@ -321,20 +423,11 @@ void datblk_cmd_answer(struct datblk_connection *conn)
  */
 void datblk_cmd_sent(struct datblk_connection *conn, unsigned int index)
 {
-	struct datblk_srv_message *message = &conn->sends[index];
-	unsigned int i;
-
-	list_add(&message->link, &conn->messages);
+	spin_lock_bh(&conn->lock);
+	while (datblk_conn_remove_message(conn) != index)
+		;
 	conn->sending--;
-	for (i = 0; i < message->count; i++) {
-		struct datblk_srv_command *cmd = &conn->cmds[message->tags[i]];
-
-		cmd->busy = false;
-		cmd->answered = false;
-		if (!cmd->waits)
-			continue;
-		cmd->waits = false;
-		datblk_cmd_begin(cmd, &cmd->next, cmd->next_receive);
-		datblk_cmd_start(cmd);
-	}
+	spin_unlock_bh(&conn->lock);
+	datblk_conn_feed(conn, &conn->small);
+	datblk_conn_feed(conn, &conn->large);
 }

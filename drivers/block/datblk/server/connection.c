@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A connection of the server: its objects of DAT, its events and its end. The upcalls of its EVD
- * run one at a time in process context, and handle the commands, too.
+ * run one at a time in process context, and handle the commands, too. Where I/O ends, command.c
+ * also sends answers.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -114,89 +115,133 @@ static void datblk_conn_handle(struct datblk_connection *conn, const DAT_EVENT *
 		datblk_conn_end(conn);
 }
 
-/* May sleep, and submits bios */
-static void datblk_conn_upcall(DAT_PVOID instance, const DAT_EVENT *notification, DAT_BOOLEAN more)
+/* May sleep, and submits bios. I/O that ends meanwhile needs no upcall of its own */
+static void datblk_conn_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct datblk_connection *conn = instance;
-	DAT_EVENT event;
 
-	while (dat_evd_dequeue(conn->evd, &event) == DAT_SUCCESS)
-		datblk_conn_handle(conn, &event);
-	datblk_cmd_finished(conn);
-	datblk_cmd_answer(conn);
+	WRITE_ONCE(conn->collecting, true);
+	datblk_conn_handle(conn, event);
+	if (more)
+		return;
+	do {
+		datblk_cmd_collect(conn);
+		/* Pairs with llist_add() in datblk_cmd_done() */
+		smp_store_mb(conn->collecting, false);
+	} while (!llist_empty(&conn->done));
+}
+
+static int datblk_conn_alloc_pool(struct datblk_srv_pool *pool, unsigned int from,
+				  unsigned int count)
+{
+	pool->spare = kcalloc(count, sizeof(*pool->spare), GFP_KERNEL);
+	if (!pool->spare)
+		return -ENOMEM;
+	while (pool->count < count)
+		pool->spare[pool->count++] = from++;
+	return 0;
+}
+
+/* datblk_conn_add_message() explains why there are more data buffers than tags */
+static int datblk_conn_alloc_pools(struct datblk_connection *conn)
+{
+	unsigned int tags = datblk_tags(&conn->req.limits);
+	unsigned int count = tags + datblk_ring_quiet_max(tags);
+
+	conn->data.regions = kvcalloc(2 * count, sizeof(*conn->data.regions), GFP_KERNEL);
+	conn->pages = kvcalloc(2 * count, sizeof(*conn->pages), GFP_KERNEL);
+	if (!conn->data.regions || !conn->pages)
+		return -ENOMEM;
+	conn->data.count = 2 * count;
+	conn->large_from = count;
+	return datblk_conn_alloc_pool(&conn->small, 0, count) ?:
+	       datblk_conn_alloc_pool(&conn->large, count, count);
 }
 
 static int datblk_conn_alloc_commands(struct datblk_connection *conn)
 {
 	unsigned int tags = datblk_tags(&conn->req.limits), i;
-	u32 most = max_t(u32, conn->req.limits.io_max, DATBLK_INLINE_MAX);
-	unsigned int pages = DIV_ROUND_UP(most, PAGE_SIZE) + 1;
 
+	conn->ring.count = tags;
 	conn->cmds = kvcalloc(tags, sizeof(*conn->cmds), GFP_KERNEL);
-	conn->sends = kvcalloc(tags, sizeof(*conn->sends), GFP_KERNEL);
+	conn->messages = kvcalloc(tags, sizeof(*conn->messages), GFP_KERNEL);
 	conn->users = kzalloc(tags, GFP_KERNEL);
-	if (!conn->cmds || !conn->sends || !conn->users)
+	if (!conn->cmds || !conn->messages || !conn->users)
 		return -ENOMEM;
 	for (i = 0; i < tags; i++) {
-		struct datblk_srv_command *cmd = &conn->cmds[i];
-
-		cmd->conn = conn;
-		INIT_WORK(&cmd->work, datblk_backing_work);
-		cmd->vecs = kcalloc(pages, sizeof(*cmd->vecs), GFP_KERNEL);
-		if (!cmd->vecs)
-			return -ENOMEM;
-		conn->sends[i].index = i;
-		list_add_tail(&conn->sends[i].link, &conn->messages);
+		conn->cmds[i].conn = conn;
+		INIT_WORK(&conn->cmds[i].work, datblk_backing_work);
 	}
-	return 0;
+	return datblk_conn_alloc_pools(conn);
 }
 
 /* A client that only logs in gets no memory for data */
 static int datblk_conn_alloc_buffers(struct datblk_connection *conn)
 {
 	const struct datblk_limits *limits = &conn->req.limits;
-	unsigned int tags = datblk_tags(limits);
 	DAT_IA_HANDLE ia = conn->port->ia;
 
-	conn->data.regions = kvcalloc(limits->depth, sizeof(*conn->data.regions), GFP_KERNEL);
-	if (!conn->data.regions)
-		return -ENOMEM;
-	conn->data.count = limits->depth;
-	return datblk_buffers_alloc(&conn->receives, ia, conn->pz, tags,
+	return datblk_buffers_alloc(&conn->receives, ia, conn->pz, datblk_tags(limits),
 				    PAGE_ALIGN(DATBLK_MESSAGE_MAX),
 				    DAT_MEM_PRIV_LOCAL_WRITE_FLAG) ?:
-	       datblk_buffers_alloc(&conn->headers, ia, conn->pz, tags, HEADER_BYTES,
-				    DAT_MEM_PRIV_LOCAL_READ_FLAG);
+	       datblk_buffers_alloc(&conn->headers, ia, conn->pz, conn->ring.count,
+				    HEADER_BYTES, DAT_MEM_PRIV_LOCAL_READ_FLAG);
+}
+
+static struct bio_vec *datblk_pages_of(void *memory, u32 size)
+{
+	unsigned int count = DIV_ROUND_UP(size, PAGE_SIZE), i;
+	struct bio_vec *pages = kvcalloc(count, sizeof(*pages), GFP_KERNEL);
+
+	for (i = 0; pages && i < count; i++)
+		pages[i] = (struct bio_vec){
+			.bv_page = vmalloc_to_page(memory + i * PAGE_SIZE),
+			.bv_len = PAGE_SIZE,
+		};
+	return pages;
+}
+
+static void datblk_conn_alloc_data(struct datblk_connection *conn, unsigned int index)
+{
+	DAT_MEM_PRIV_FLAGS both = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	u32 size = index < conn->large_from ? conn->req.limits.inline_max :
+					      conn->req.limits.io_max;
+	struct kdat_region *region = &conn->data.regions[index];
+	void *memory = vzalloc(size);
+	struct bio_vec *pages;
+
+	if (!memory)
+		return;
+	pages = datblk_pages_of(memory, size);
+	if (pages && !kdat_register(conn->port->ia, conn->pz, memory, size, both, region)) {
+		conn->pages[index] = pages;
+		return;
+	}
+	region->address = NULL;
+	kvfree(pages);
+	vfree(memory);
 }
 
 /**
- * datblk_conn_data - allocate and register the data buffer of a tag, unless it exists
- * @conn: the connection
- * @tag:  the tag
+ * datblk_conn_data - allocate and register a data buffer, unless it exists
+ * @conn:  the connection
+ * @index: the buffer
  *
  * The client may be on the same machine, and writing pages out, so allocations do not wait for I/O.
  *
  * Context: process, upcall of the connection.
  * Return: whether the buffer exists.
  */
-bool datblk_conn_data(struct datblk_connection *conn, unsigned int tag)
+bool datblk_conn_data(struct datblk_connection *conn, unsigned int index)
 {
-	struct kdat_region *region = &conn->data.regions[tag];
-	DAT_MEM_PRIV_FLAGS both = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-	u32 size = max(conn->req.limits.io_max, conn->req.limits.inline_max);
 	unsigned int noio;
-	void *memory;
 
-	if (region->address)
+	if (conn->data.regions[index].address)
 		return true;
 	noio = memalloc_noio_save();
-	memory = vzalloc(size);
-	if (memory && kdat_register(conn->port->ia, conn->pz, memory, size, both, region)) {
-		vfree(memory);
-		region->address = NULL;
-	}
+	datblk_conn_alloc_data(conn, index);
 	memalloc_noio_restore(noio);
-	return region->address;
+	return conn->data.regions[index].address;
 }
 
 /* Receives must be posted before the client can send */
@@ -205,8 +250,8 @@ static int datblk_conn_open_ep(struct datblk_connection *conn)
 	unsigned int tags = datblk_tags(&conn->req.limits), i;
 	struct datblk_ep_needs needs = {
 		.receives = tags,
-		/* Sends, an RDMA write with each, and the RDMA reads */
-		.requests = 3 * tags,
+		/* Messages, an RDMA write before each, and an RDMA read for each tag */
+		.requests = 2 * conn->ring.count + tags,
 		.reads_out = DATBLK_READS,
 	};
 	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_conn_upcall, .instance_data = conn };
@@ -214,7 +259,7 @@ static int datblk_conn_open_ep(struct datblk_connection *conn)
 	int err;
 
 	if (dat_pz_create(ia, &conn->pz) ||
-	    dat_evd_kcreate(ia, 1, DAT_UPCALL_NOTIFY, &object,
+	    dat_evd_kcreate(ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &object,
 			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_SOFTWARE_FLAG |
 			    KDAT_EVD_PROCESS_FLAG, &conn->evd))
 		return -EIO;
@@ -232,12 +277,15 @@ static void datblk_conn_free(struct datblk_connection *conn)
 
 	datblk_buffers_free(&conn->receives);
 	datblk_buffers_free(&conn->headers);
+	for (i = 0; conn->pages && i < conn->data.count; i++)
+		kvfree(conn->pages[i]);
 	datblk_buffers_free(&conn->data);
-	for (i = 0; conn->cmds && i < datblk_tags(&conn->req.limits); i++)
-		kfree(conn->cmds[i].vecs);
+	kvfree(conn->pages);
 	kvfree(conn->cmds);
-	kvfree(conn->sends);
+	kvfree(conn->messages);
 	kfree(conn->users);
+	kfree(conn->small.spare);
+	kfree(conn->large.spare);
 	kfree(conn);
 }
 
@@ -272,7 +320,9 @@ static void datblk_conn_release(struct work_struct *work)
 	if (conn->evd != DAT_HANDLE_NULL)
 		dat_evd_modify_upcall(conn->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				      DAT_UPCALL_INVOC_NEW);
-	/* A kick that comes later has a stale handle, and does nothing */
+	/* I/O that ends from now on finds DEAD; a kick finds a stale handle, and does nothing */
+	spin_lock_bh(&conn->lock);
+	spin_unlock_bh(&conn->lock);
 	datblk_conn_close_ep(conn);
 	mutex_lock(&datblk_srv_lock);
 	list_del(&conn->of_port);
@@ -337,7 +387,9 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 	conn->geo.instance = export->instance;
 	memcpy(&conn->peer, peer, peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
 								sizeof(struct sockaddr_in));
-	INIT_LIST_HEAD(&conn->messages);
+	spin_lock_init(&conn->lock);
+	INIT_LIST_HEAD(&conn->small.starved);
+	INIT_LIST_HEAD(&conn->large.starved);
 	INIT_LIST_HEAD(&conn->answers);
 	init_llist_head(&conn->done);
 	init_completion(&conn->login_done);

@@ -109,32 +109,40 @@ struct datblk_port {
 	unsigned int count;			/* of them; datblk_srv_lock */
 };
 
-/* The command of a tag. The work item of the connection owns it, except while it is in I/O */
+/* Pages of inline data, which may begin in the middle of one */
+#define DATBLK_INLINE_PAGES	(DATBLK_INLINE_MAX / PAGE_SIZE + 2)
+
+/*
+ * The command of a tag. The upcall that has received it owns it, then its I/O, then whoever
+ * collects it: see datblk_cmd_done(). conn->lock guards busy, receive and link.
+ */
 struct datblk_srv_command {
 	struct datblk_connection *conn;
 	struct datblk_command c;
-	bool busy;				/* received, and the answer is not complete */
-	bool answered;				/* the answer has been posted */
-	bool waits;				/* the next command of the tag has come */
-	struct datblk_command next;			/* that command */
-	unsigned int next_receive;		/* receive buffer that has brought it */
+	bool busy;				/* received, and the answer has not been posted */
 	int receive;				/* receive buffer with its data, or -1 */
+	int buffer;				/* data buffer that it has, or -1 */
 	u8 status;				/* DATBLK_STS_*; the I/O writes it */
 	bool written;				/* its bio succeeded, and a flush follows */
-	void *data;				/* of a read or a write */
 	struct bio bio;
-	struct bio_vec *vecs;
+	struct bio_vec *vecs;			/* its data, as whole pages if it has a buffer */
+	struct bio_vec inlined[DATBLK_INLINE_PAGES];	/* of data that came with the message */
 	struct work_struct work;		/* I/O that sleeps */
 	struct llist_node done;
-	struct list_head answer;
+	struct list_head link;			/* in conn->answers, or in starved of a pool */
 };
 
-/* A message of answers that is being sent */
-struct datblk_srv_message {
-	struct list_head link;			/* in conn->messages while it is free */
-	unsigned int index;
+/* Data buffers of one size that nobody has: a stack of their indexes. conn->lock */
+struct datblk_srv_pool {
+	u16 *spare;
 	unsigned int count;
-	u16 tags[DATBLK_BATCH];			/* that it answers */
+	struct list_head starved;		/* commands that wait for one */
+};
+
+/* A message of answers, and the data buffers that it returns when it has been sent. conn->lock */
+struct datblk_srv_message {
+	unsigned int count;
+	u16 buffers[DATBLK_BATCH];
 };
 
 /* A connection request, until it has been answered. On the stack of the work item login */
@@ -156,8 +164,7 @@ enum {
 
 /*
  * A connection of a client. It is on the lists from its admission, before its objects of DAT are
- * created; its end waits for that. Its upcalls are the only ones that touch the members without
- * another remark, so they need no lock.
+ * created; its end waits for that. Members without another remark are constant after that.
  */
 struct datblk_connection {
 	struct datblk_port *port;		/* constant; valid until the release */
@@ -169,18 +176,24 @@ struct datblk_connection {
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
-	unsigned int segments;			/* of a send; constant */
+	unsigned int segments;			/* of a send */
 	struct datblk_buffers receives;		/* one for each tag */
-	struct datblk_buffers data;		/* one for each tag, allocated by its first use */
+	struct datblk_buffers data;		/* allocated by the first use, in an upcall */
+	unsigned int large_from;		/* index of the first large one */
+	struct bio_vec **pages;			/* of each data buffer; as data */
 	struct datblk_buffers headers;		/* one for each message */
 	struct datblk_srv_command *cmds;		/* one for each tag */
-	struct datblk_srv_message *sends;	/* one for each tag */
+	struct datblk_srv_message *messages;	/* a ring */
+	bool collecting;			/* an upcall will look at done; READ_ONCE */
+	struct llist_head done;			/* commands whose I/O has ended; lockless */
+	spinlock_t lock;			/* guards the following; bottom halves off */
 	u8 *users;				/* commands that need a receive buffer */
-	struct list_head messages;		/* that are free */
-	unsigned int sending;			/* messages that are not */
+	unsigned int busy;			/* commands that are; READ_ONCE elsewhere */
+	struct datblk_srv_pool small, large;	/* data buffers */
 	struct list_head answers;		/* commands that wait to be answered */
 	unsigned int waiting;			/* their number */
-	struct llist_head done;			/* commands whose I/O has ended; lockless */
+	struct datblk_ring ring;		/* of the messages */
+	unsigned int sending;			/* messages whose completion will come */
 	unsigned long flags;			/* atomic bits */
 	struct completion login_done;		/* the login does not use it any more */
 	struct delayed_work first_command;	/* time limit of the first command */
@@ -236,13 +249,13 @@ void datblk_conn_put(struct datblk_connection *conn);
 void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw);
 void datblk_conn_kick(struct datblk_connection *conn);
 int datblk_conn_receive(struct datblk_connection *conn, unsigned int index);
-bool datblk_conn_data(struct datblk_connection *conn, unsigned int tag);
+bool datblk_conn_data(struct datblk_connection *conn, unsigned int index);
 
 void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 size);
 void datblk_cmd_fetched(struct datblk_srv_command *cmd);
 void datblk_cmd_sent(struct datblk_connection *conn, unsigned int index);
-void datblk_cmd_finished(struct datblk_connection *conn);
-void datblk_cmd_answer(struct datblk_connection *conn);
+void datblk_cmd_done(struct datblk_srv_command *cmd);
+void datblk_cmd_collect(struct datblk_connection *conn);
 
 int datblk_backing_open(struct datblk_export *export);
 void datblk_backing_close(struct datblk_export *export);
