@@ -202,6 +202,7 @@ struct datblk_queue {
 	struct datblk_pdu **pdus;	/* that have been queued and not answered, by tag */
 	unsigned int busy;		/* their number */
 	struct list_head pending;	/* commands that wait to be sent */
+	struct list_head flying;	/* commands that were posted, the oldest one first */
 	unsigned int waiting;		/* their number */
 	struct datblk_ring ring;	/* of the messages */
 	unsigned int sending;		/* messages whose completion will come */
@@ -223,7 +224,7 @@ struct datblk_queue {
 
 /* What datblk stores with a request. lock of the queue guards posted */
 struct datblk_pdu {
-	struct list_head link;		/* queue->pending */
+	struct list_head link;		/* queue->pending, then queue->flying */
 	struct datblk_command c;
 	bool own;			/* a ping or a repeated write: has no request */
 	blk_status_t status;

@@ -59,7 +59,7 @@ static void datblk_queue_take_commands(struct datblk_queue *queue, void *message
 		is->data += length;
 		datblk_fill_command(&is->headers[is->count++], &pdu->c);
 		trace_datblk_command(datblk_host, queue->disk->number, queue->index, &pdu->c);
-		list_del(&pdu->link);
+		list_move_tail(&pdu->link, &queue->flying);
 		queue->waiting--;
 		pdu->posted = true;
 	}
@@ -231,6 +231,7 @@ static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag)
 	queue->answers++;
 	queue->busy--;
 	queue->pdus[tag] = NULL;
+	list_del(&pdu->link);
 	if (!pdu->own)
 		return blk_mq_rq_from_pdu(pdu);
 	if (pdu == queue->ping) {
@@ -279,7 +280,10 @@ static struct datblk_pdu *datblk_queue_command_of(struct datblk_queue *queue, u1
 	struct datblk_pdu *pdu;
 
 	spin_lock_bh(&queue->lock);
-	pdu = queue->pdus[tag];
+	if (tag == DATBLK_TAG_OLDEST)
+		pdu = list_first_entry_or_null(&queue->flying, struct datblk_pdu, link);
+	else
+		pdu = queue->pdus[tag];
 	if (pdu && !pdu->posted)
 		pdu = NULL;
 	spin_unlock_bh(&queue->lock);
@@ -317,13 +321,15 @@ static enum datblk_flaw datblk_queue_own_answer(struct datblk_queue *queue, stru
 }
 
 static enum datblk_flaw datblk_queue_take_answer(struct datblk_queue *queue,
-						 const struct datblk_answer *ans,
+						 struct datblk_answer *ans,
 						 const void *message, unsigned int count,
 						 const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct datblk_pdu *pdu = datblk_queue_command_of(queue, ans->tag);
 	enum datblk_flaw flaw;
 
+	if (pdu)
+		ans->tag = pdu->c.tag;
 	trace_datblk_answer(datblk_host, queue->disk->number, queue->index, ans->tag, ans->status);
 	if (!pdu)
 		return DATBLK_FLAW_IDLE;
@@ -354,8 +360,8 @@ void datblk_queue_message_received(struct datblk_queue *queue, unsigned int inde
 	flaw = datblk_parse_answers(message, dto->transfered_length, &queue->disk->limits,
 				    answers, &count);
 	for (i = 0; !flaw && i < count; i++) {
-		tags[i] = answers[i].tag;
 		flaw = datblk_queue_take_answer(queue, &answers[i], message, count, dto);
+		tags[i] = answers[i].tag;
 	}
 	if (flaw) {
 		datblk_queue_malformed(queue, flaw);

@@ -101,6 +101,7 @@ static void datblk_queue_reset(struct datblk_queue *queue)
 
 	spin_lock_bh(&queue->lock);
 	INIT_LIST_HEAD(&queue->pending);
+	INIT_LIST_HEAD(&queue->flying);
 	queue->ring = (struct datblk_ring){ .count = MESSAGES(queue->disk->limits.depth) };
 	queue->waiting = 0;
 	queue->busy = 0;

@@ -404,6 +404,19 @@ static enum datblk_flaw datblk_parse_answer(const void *from, const struct datbl
 	       DATBLK_FLAW_LENGTH : DATBLK_SOUND;
 }
 
+/* A message that has only data */
+static enum datblk_flaw datblk_parse_bare(size_t size, const struct datblk_limits *limits,
+					  struct datblk_answer *ans)
+{
+	*ans = (struct datblk_answer){
+		.tag = DATBLK_TAG_OLDEST,
+		.status = DATBLK_STS_OK,
+		.flags = DATBLK_INLINE,
+		.length = size,
+	};
+	return size > limits->inline_max ? DATBLK_FLAW_LENGTH : DATBLK_SOUND;
+}
+
 /**
  * datblk_parse_answers - check a message of the server
  * @message: the message, in host memory that the server cannot change any more
@@ -412,7 +425,8 @@ static enum datblk_flaw datblk_parse_answer(const void *from, const struct datbl
  * @answers: receives the answers, room for DATBLK_BATCH
  * @count:   receives their number
  *
- * The caller still has to check that each tag has a command, and that the answer fits it.
+ * The caller still has to check that each tag has a command, and that the answer fits it. The tag
+ * may be DATBLK_TAG_OLDEST.
  *
  * Context: any.
  * Return: DATBLK_SOUND, or why the message is malformed.
@@ -426,6 +440,10 @@ enum datblk_flaw datblk_parse_answers(const void *message, size_t size,
 	u32 headers, offset = 0;
 	unsigned int i;
 
+	if (size && !(size % DATBLK_SECTOR)) {
+		*count = 1;
+		return datblk_parse_bare(size, limits, answers);
+	}
 	flaw = datblk_parse_trailer(message, size, DATBLK_ANSWERS,
 				    sizeof(struct datblk_wire_answer), &headers, count);
 	for (i = 0; !flaw && i < *count; i++) {

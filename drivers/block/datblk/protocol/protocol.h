@@ -93,6 +93,9 @@ struct datblk_command {
 	u8 flags;
 };
 
+/* The tag of an answer that consists of data only: it is that of the oldest command */
+#define DATBLK_TAG_OLDEST	U16_MAX
+
 struct datblk_answer {
 	u32 length;
 	u32 offset;		/* of the inline data in the message */

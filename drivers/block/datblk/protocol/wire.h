@@ -11,6 +11,9 @@
  *
  * The data come first, because a receive buffer begins at a page: the server submits the pages
  * of the buffer to the block layer as they are.
+ *
+ * A message of the server whose size is a multiple of DATBLK_SECTOR has only data. No other message
+ * has such a size. It answers the oldest command that has no answer.
  */
 #ifndef _DATBLK_WIRE_H_
 #define _DATBLK_WIRE_H_
@@ -21,14 +24,14 @@
 #include <linux/types.h>
 
 #define DATBLK_MAGIC		0x6b6c6264	/* "dblk" */
-#define DATBLK_VERSION		3
+#define DATBLK_VERSION		4
 #define DATBLK_QUAL		4421		/* usual connection qualifier of a port */
 
 #define DATBLK_SECTOR		512		/* unit of sectors, lengths and inline data */
 #define DATBLK_SECTOR_MAX	(BIT_ULL(54) - 1) /* sectors of a device: its bytes fit into loff_t */
 #define DATBLK_BATCH		8		/* commands or answers of a message */
 #define DATBLK_INLINE_MAX	8192		/* inline data of a command or an answer */
-#define DATBLK_DATA_MAX		16384		/* inline data of a message */
+#define DATBLK_DATA_MAX		SZ_32K		/* inline data of a message */
 #define DATBLK_IO_UNIT		4096		/* io_max is a multiple of it */
 #define DATBLK_IO_MAX		SZ_1M		/* data of a read or a write */
 #define DATBLK_READS		16		/* RDMA reads of a connection at a time */
@@ -231,6 +234,6 @@ static_assert(sizeof(struct datblk_trailer) == 8);
 				 sizeof(struct datblk_trailer))
 #define DATBLK_MESSAGE_MAX	(DATBLK_DATA_MAX + DATBLK_COMMANDS_MAX)
 /* Headers follow data of whole sectors, and none crosses a page */
-static_assert(DATBLK_COMMANDS_MAX <= DATBLK_SECTOR);
+static_assert(DATBLK_COMMANDS_MAX < DATBLK_SECTOR);
 
 #endif /* _DATBLK_WIRE_H_ */

@@ -282,6 +282,21 @@ static DAT_RETURN datblk_conn_send_keyed(struct datblk_connection *conn,
 						DAT_TRUE, cmd->c.key);
 }
 
+/*
+ * Sends the answer to a read that is the only command of the connection: the client then knows
+ * which one it is, so the message has only data. conn->lock held.
+ */
+static DAT_RETURN datblk_conn_send_bare(struct datblk_connection *conn,
+					struct datblk_srv_command *cmd, unsigned int index)
+{
+	DAT_LMR_TRIPLET data = kdat_local(&conn->data.regions[cmd->buffer], 0, cmd->c.length);
+
+	datblk_conn_take_command(conn, cmd, &conn->messages[index],
+				 conn->headers.regions[index].address);
+	return dat_ep_post_send(conn->ep, 1, &data, datblk_cookie(DATBLK_SEND, index),
+				datblk_conn_add_message(conn, true));
+}
+
 /* Sends as many answers without a key as fit into one message. conn->lock held */
 static DAT_RETURN datblk_conn_send_batch(struct datblk_connection *conn, unsigned int index)
 {
@@ -326,8 +341,12 @@ static void datblk_cmd_answer(struct datblk_connection *conn)
 		    (conn->sending && conn->waiting < DATBLK_BATCH && !cmd->c.key))
 			return;
 		conn->messages[index].count = 0;
-		ret = cmd->c.key ? datblk_conn_send_keyed(conn, cmd, index) :
-				   datblk_conn_send_batch(conn, index);
+		if (cmd->c.key)
+			ret = datblk_conn_send_keyed(conn, cmd, index);
+		else if (conn->busy == 1 && datblk_cmd_has_data(cmd))
+			ret = datblk_conn_send_bare(conn, cmd, index);
+		else
+			ret = datblk_conn_send_batch(conn, index);
 		if (ret)
 			datblk_conn_end(conn);
 	}

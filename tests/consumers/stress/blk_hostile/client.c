@@ -46,6 +46,9 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 	}
 	hostile_answered(count);
 	for (i = 0; peer->sound && i < count; i++) {
+		if (answers[i].tag == DATBLK_TAG_OLDEST)
+			answers[i].tag = find_first_bit(peer->outstanding,
+							datblk_tags(&peer->limits));
 		if (!test_and_clear_bit(answers[i].tag, peer->outstanding))
 			test_fail("tag %u: got an answer without a command", answers[i].tag);
 		if (peer->honest && answers[i].status && test_bit(answers[i].tag, peer->succeeds))

@@ -23,7 +23,7 @@
 #define HOSTILE_DEPTH	16		/* tags of a connection */
 #define HOSTILE_SENDS	32		/* messages in flight of a connection */
 #define HOSTILE_RECVS	(HOSTILE_DEPTH + 1)
-#define HOSTILE_ROOM	SZ_32K		/* of a message, larger than the protocol allows */
+#define HOSTILE_ROOM	SZ_64K		/* of a message, larger than the protocol allows */
 #define HOSTILE_REGION	SZ_16K		/* memory that a key of the client covers */
 
 /* A message that is being sent or received */

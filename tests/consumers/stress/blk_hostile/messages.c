@@ -157,6 +157,9 @@ u32 hostile_answer(struct hostile_peer *peer, void *message, const struct datblk
 		datblk_fill_answer(&headers[i], &ans);
 	}
 	datblk_fill_trailer((void *)&headers[count], DATBLK_ANSWERS, count, data);
+	/* Only the data: right if the command is the oldest one, and a flaw otherwise */
+	if (data && count == 1 && hostile_one_in(&peer->rnd, 2))
+		return data;
 	return data + count * sizeof(*headers) + sizeof(struct datblk_trailer);
 }
 

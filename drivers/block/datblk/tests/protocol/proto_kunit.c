@@ -466,6 +466,33 @@ static void round_trip(struct kunit *test)
 				    "answer %u", i);
 }
 
+/* A message of the server that has only data answers a read */
+static void bare_answers(struct kunit *test)
+{
+	static const struct {
+		u32 size;
+		enum datblk_flaw flaw;
+	} cases[] = {
+		{ 512, DATBLK_SOUND },
+		{ DATBLK_INLINE_MAX, DATBLK_SOUND },
+		{ DATBLK_INLINE_MAX + 512, DATBLK_FLAW_LENGTH },
+		{ 0, DATBLK_FLAW_SHORT },
+	};
+	struct draft *m = build_answers(test);
+	struct datblk_answer ans[DATBLK_BATCH];
+	unsigned int count, i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		KUNIT_EXPECT_EQ_MSG(test, datblk_parse_answers(m->bytes, cases[i].size, &limits,
+							       ans, &count),
+				    cases[i].flaw, "%u bytes", cases[i].size);
+	KUNIT_ASSERT_EQ(test, datblk_parse_answers(m->bytes, 512, &limits, ans, &count), 0);
+	KUNIT_EXPECT_EQ(test, count, 1U);
+	KUNIT_EXPECT_EQ(test, ans[0].tag, DATBLK_TAG_OLDEST);
+	KUNIT_EXPECT_EQ(test, ans[0].length, 512U);
+	KUNIT_EXPECT_EQ(test, ans[0].flags, DATBLK_INLINE);
+}
+
 static void login_round_trip(struct kunit *test)
 {
 	struct draft *m = build_login(test);
@@ -532,6 +559,7 @@ static struct kunit_case proto_cases[] = {
 	KUNIT_CASE(malformed_logins),
 	KUNIT_CASE(malformed_welcomes),
 	KUNIT_CASE(round_trip),
+	KUNIT_CASE(bare_answers),
 	KUNIT_CASE(login_round_trip),
 	KUNIT_CASE(refusals),
 	KUNIT_CASE(random_bytes),
