@@ -131,7 +131,7 @@ static int datblk_parse_options(char *line, struct datblk_disk *disk)
 		.qual = DATBLK_QUAL,
 		.queues = min(num_online_cpus(), 4U),
 		.depth = 32,
-		.io_kib = 128,
+		.io_kib = 256,
 		.reconnect_timeout = 600,
 	};
 	while ((word = strsep(&line, " \t\n"))) {

@@ -19,9 +19,9 @@ unsigned int datblk_depth = 32;
 module_param_named(depth, datblk_depth, uint, 0644);
 MODULE_PARM_DESC(depth, "tags of a connection, at most 128");
 
-unsigned int datblk_io_kib = 128;
+unsigned int datblk_io_kib = 256;
 module_param_named(io_kib, datblk_io_kib, uint, 0644);
-MODULE_PARM_DESC(io_kib, "KiB of a read or write, at most 1024; a connection allocates up to depth times this");
+MODULE_PARM_DESC(io_kib, "KiB of a read or write, at most 1024; a connection allocates up to 1.25 times depth times this");
 
 unsigned int datblk_connections = 256;
 module_param_named(connections, datblk_connections, uint, 0644);
