@@ -113,10 +113,10 @@ static void datblk_queue_reset(struct datblk_queue *queue)
 }
 
 /**
- * datblk_queue_drop - forget commands that have not been posted
+ * datblk_queue_drop - forget all commands
  * @queue: a queue whose connection has been closed, and which gets no requests
  *
- * Otherwise a late heartbeat would post them, with the data of requests that have ended.
+ * Otherwise a late heartbeat would post those that wait, with the data of requests that have ended.
  *
  * Context: process.
  */
@@ -124,6 +124,7 @@ void datblk_queue_drop(struct datblk_queue *queue)
 {
 	spin_lock_bh(&queue->lock);
 	INIT_LIST_HEAD(&queue->pending);
+	INIT_LIST_HEAD(&queue->flying);
 	queue->waiting = 0;
 	spin_unlock_bh(&queue->lock);
 }
@@ -164,8 +165,11 @@ static int datblk_queue_open_ep(struct datblk_queue *queue)
 	char vector[12];
 	struct datblk_ep_needs needs = {
 		.receives = tags,
-		/* Messages, and a registration for each tag */
-		.requests = queue->ring.count + tags,
+		/*
+		 * Messages, and a registration for each of their commands. The answer shows that
+		 * these are done, but their room returns with the completion of a later message
+		 */
+		.requests = queue->ring.count * (1 + DATBLK_BATCH),
 		.reads_in = DATBLK_READS,
 		.vector = vector,
 	};

@@ -327,6 +327,15 @@ static void datblk_backing_submit_read_write(struct datblk_srv_command *cmd, blk
 	submit_bio(&cmd->bio);
 }
 
+/* REQ_NOWAIT fails if the block layer has to split the bio. Each page may be a segment */
+static bool datblk_backing_fits(struct block_device *bdev, u32 length)
+{
+	const struct request_queue *q = bdev_get_queue(bdev);
+
+	return length / DATBLK_SECTOR <= queue_max_sectors(q) &&
+	       length / PAGE_SIZE < queue_max_segments(q);
+}
+
 /**
  * datblk_backing_submit - start the I/O of a command
  * @cmd: a command that has been checked; its data are in memory
@@ -343,7 +352,8 @@ void datblk_backing_submit(struct datblk_srv_command *cmd)
 	trace_datblk_srv_io(req->host, req->disk, req->queue, &cmd->c);
 	refcount_inc(&cmd->conn->ios);
 	cmd->written = false;
-	if (bdev && bdev_nowait(bdev) && datblk_is_read_write(cmd))
+	if (bdev && bdev_nowait(bdev) && datblk_is_read_write(cmd) &&
+	    datblk_backing_fits(bdev, cmd->c.length))
 		datblk_backing_submit_read_write(cmd, REQ_NOWAIT);
 	else
 		queue_work(cmd->conn->export->io_wq, &cmd->work);

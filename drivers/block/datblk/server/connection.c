@@ -115,14 +115,17 @@ static void datblk_conn_handle(struct datblk_connection *conn, const DAT_EVENT *
 		datblk_conn_end(conn);
 }
 
-/* May sleep, and submits bios. I/O that ends meanwhile needs no upcall of its own */
+/*
+ * May sleep, and submits bios. I/O that ends meanwhile needs no upcall of its own: the last upcall of
+ * a run answers it, or at the latest the sixteenth, because a run may not end under load.
+ */
 static void datblk_conn_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct datblk_connection *conn = instance;
 
 	WRITE_ONCE(conn->collecting, true);
 	datblk_conn_handle(conn, event);
-	if (more)
+	if (more && ++conn->upcalls % 16)
 		return;
 	do {
 		datblk_cmd_collect(conn);

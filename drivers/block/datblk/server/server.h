@@ -184,6 +184,7 @@ struct datblk_connection {
 	struct datblk_buffers headers;		/* one for each message */
 	struct datblk_srv_command *cmds;		/* one for each tag */
 	struct datblk_srv_message *messages;	/* a ring */
+	unsigned int upcalls;			/* in which more was true; by the upcall */
 	bool collecting;			/* an upcall will look at done; READ_ONCE */
 	struct llist_head done;			/* commands whose I/O has ended; lockless */
 	spinlock_t lock;			/* guards the following; bottom halves off */
