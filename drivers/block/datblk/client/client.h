@@ -149,7 +149,7 @@ struct datblk_disk {
 	unsigned long ended;		/* bits of paths over which a connection ended; atomic */
 	unsigned long answering;	/* bits of failed paths that answer a probe; atomic */
 	unsigned int renewals;		/* in quick succession: see probe.c; as path */
-	unsigned int refusals;		/* of probes, in succession; by the work item probe; READ_ONCE */
+	unsigned int refusals;		/* of probes, in succession; by probe; READ_ONCE */
 	unsigned long renewed;		/* jiffies of the last one; as path */
 	bool renewing;			/* a good session was closed for another one; as path */
 	enum datblk_state state;	/* written by cmpxchg or by the owner of the session */
@@ -177,7 +177,7 @@ struct datblk_disk {
 	bool quiesced;			/* by the session's owner */
 	unsigned long good_at;		/* jiffies when a session was last known to be good */
 	unsigned long live_at;		/* jiffies when the session went live */
-	unsigned long command_at;	/* jiffies of its first command, if had_command; READ_ONCE */
+	unsigned long command_at;	/* jiffies of its first command; READ_ONCE */
 	unsigned int backoff;		/* ms until the next attempt */
 	struct delayed_work recover;
 	struct delayed_work probe;

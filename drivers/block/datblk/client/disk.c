@@ -332,7 +332,7 @@ int datblk_disk_connect(struct datblk_disk *disk)
  * datblk_disk_abort - let the requests of a disk that is being added fail
  * @disk: the disk; another task is in datblk_disk_connect()
  *
- * Adding the disk reads its partition table, which may take for ever.
+ * Adding the disk reads its partition table, which may take for good.
  *
  * Context: process.
  */
@@ -362,7 +362,7 @@ bool datblk_disk_removal_expired(const struct datblk_disk *disk)
  * datblk_disk_remove - remove a disk
  * @disk: a disk that nobody else removes; put_disk() frees it when nobody has it open
  *
- * Dirty data are written first, if there is a connection.
+ * Dirty data is written first, if there is a connection.
  *
  * Context: process.
  */

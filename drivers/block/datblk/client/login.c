@@ -2,7 +2,7 @@
 /*
  * The login of a connection of the client: what it sends, the proofs if the disk has a key, and
  * what the server grants. Process context, also in the work item that reconnects, where allocations
- * do not wait for I/O. The first commands follow a login that was successful.
+ * do not wait for I/O.
  */
 #include <linux/random.h>
 #include <linux/string.h>
@@ -88,7 +88,7 @@ static int datblk_login_connect(struct datblk_queue *queue, DAT_EP_HANDLE ep, si
 	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&queue->path->to, disk->options.qual,
 			   DATBLK_CONNECT_US, size, data, DAT_QOS_BEST_EFFORT,
 			   DAT_CONNECT_DEFAULT_FLAG)) {
-		disk->reason = "the RDMA device refuses";
+		disk->reason = "the RDMA device refused the connection request";
 		return -ECONNREFUSED;
 	}
 	wait_for_completion(&queue->outcome);

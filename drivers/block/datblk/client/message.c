@@ -3,7 +3,7 @@
  * The messages of a queue: sends commands, and takes answers. Requests come from the block layer in
  * any context except hard interrupt; answers come in upcalls, with bottom halves off.
  *
- * A request is complete when its answer has come. Its data are in a message of their own, and what
+ * A request is complete when its answer has come. Its data is in a message of their own, and what
  * the server may access is invalid by then. The message is used again when it has been sent.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt

@@ -215,7 +215,7 @@ static int datblk_queue_prepare(struct datblk_queue *queue)
 
 /**
  * datblk_queue_open - connect a queue
- * @queue: a queue that is closed; the IA of its disk is open
+ * @queue: a queue that is closed; the IA of its path is open
  *
  * After an error the caller closes the IA; disk->reason says why.
  *

@@ -79,8 +79,8 @@ static u64 datblk_kept_oldest(const struct datblk_kept *kept)
 }
 
 /*
- * Counts a write with FUA. Every FUA_STEP-th one leaves a mark. Returns false if the ring has as many
- * as it may have. The lock of kept is held.
+ * Counts a write with FUA. Every FUA_STEP-th one leaves a mark. Returns false if the ring has as
+ * many as it may have. The lock of kept is held.
  */
 static bool datblk_kept_count(struct datblk_kept *kept, u64 at)
 {
@@ -145,10 +145,10 @@ static void datblk_kept_store(const struct datblk_kept *kept, u64 at,
  *
  * If the ring has no room, or too many writes with FUA, all writes in it are dropped: what is
  * missing could not be repeated in its place. A write with FUA cannot be lost, so its data is not
- * kept. Its sector and length are kept if an earlier write is, because a repeat of the earlier write
- * must not overwrite it.
+ * kept. Its sector and length are kept if an earlier write is, because a repeat of the earlier
+ * write must not overwrite it.
  *
- * The data are copied without the lock. No other write gets the place, even if this one is released
+ * The data is copied without the lock. No other write gets the place, even if this one is released
  * meanwhile.
  *
  * Context: any except hard interrupt.

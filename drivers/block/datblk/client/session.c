@@ -414,7 +414,7 @@ void datblk_session_recover(struct work_struct *work)
 }
 
 /**
- * datblk_session_end - close the session of a disk for ever
+ * datblk_session_end - close the session of a disk for good
  * @disk: a disk that is being deleted, without requests
  *
  * The work item closes it, because an upcall may have queued the work item just now. When it is

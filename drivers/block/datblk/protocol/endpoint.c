@@ -138,7 +138,7 @@ static void datblk_ep_sizes(DAT_EP_ATTR *attr, const struct datblk_ep_needs *nee
  * @segments: receives the number of segments that a send may have
  *
  * Context: process.
- * Return: 0, -EIO, or -EOPNOTSUPP if the adapter is too small.
+ * Return: 0, -ENOMEM, -EIO, or -EOPNOTSUPP if the adapter is too small.
  */
 int datblk_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd,
 		     const struct datblk_ep_needs *needs, DAT_EP_HANDLE *ep,

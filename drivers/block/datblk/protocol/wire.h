@@ -28,7 +28,7 @@
 #define DATBLK_QUAL		4421		/* usual connection qualifier of a port */
 
 #define DATBLK_SECTOR		512		/* unit of sectors, lengths and inline data */
-#define DATBLK_SECTOR_MAX	(BIT_ULL(54) - 1) /* sectors of a device: its bytes fit into loff_t */
+#define DATBLK_SECTOR_MAX	(BIT_ULL(54) - 1) /* sectors; loff_t holds its bytes */
 #define DATBLK_BATCH		8		/* commands or answers of a message */
 #define DATBLK_INLINE_MAX	8192		/* inline data of a command or an answer */
 #define DATBLK_DATA_MAX		SZ_32K		/* inline data of a message */
@@ -52,8 +52,8 @@
 #define DATBLK_OP_PING		6	/* answered at once; has the tag after the last one */
 
 /* Flags of a command; an answer has only DATBLK_INLINE */
-#define DATBLK_INLINE		0x01	/* the data are in the message, or in the answer */
-#define DATBLK_FUA		0x02	/* answer when the data are on stable storage */
+#define DATBLK_INLINE		0x01	/* the data is in the message, or in the answer */
+#define DATBLK_FUA		0x02	/* answer when the data is on stable storage */
 #define DATBLK_NOUNMAP		0x04	/* of ZEROES: keep the blocks allocated */
 
 /* Status of an answer */

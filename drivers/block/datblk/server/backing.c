@@ -338,7 +338,7 @@ static bool datblk_backing_fits(struct block_device *bdev, u32 length)
 
 /**
  * datblk_backing_submit - start the I/O of a command
- * @cmd: a command that has been checked; its data are in memory
+ * @cmd: a command that has been checked; its data is in memory
  *
  * Calls datblk_cmd_done() when it has ended, maybe before it returns.
  *

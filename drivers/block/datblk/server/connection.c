@@ -31,7 +31,7 @@ void datblk_conn_kick(struct datblk_connection *conn)
 
 /**
  * datblk_conn_end - begin to end a connection
- * @conn: the connection; nothing happens if it ends already
+ * @conn: the connection; nothing happens if it is already ending
  *
  * Context: any.
  */
@@ -307,9 +307,9 @@ static void datblk_conn_close_ep(struct datblk_connection *conn)
 }
 
 /*
- * Ends everything that uses the port. The memory of the commands stays until their I/O has ended:
- * that of a device that hangs must not keep the port. It is not answered. A client on this machine
- * may wait for this before it can log in again, so allocations do not wait for its disk.
+ * Ends everything that uses the port. Commands keep their memory until their I/O has ended, because
+ * a device that hangs must not keep the port. They get no answer. A client on this machine may wait
+ * for this before it can log in again, so allocations do not wait for its disk.
  */
 static void datblk_conn_release(struct work_struct *work)
 {

@@ -127,7 +127,7 @@ static void next_path(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
 }
 
-/* The delay grows with attempts over a path that has failed before, and after sessions that break */
+/* The delay grows with attempts over a path that has failed before, and if sessions break */
 static void delay_of_paths(struct kunit *test)
 {
 	struct datblk_disk *disk = disk_alloc(test);

@@ -441,7 +441,7 @@ static void malformed_welcomes(struct kunit *test)
 	check_table(test, &welcome_message, welcome_changes, ARRAY_SIZE(welcome_changes));
 }
 
-/* What is filled in is what is parsed, and inline data are found behind each other */
+/* What is filled in is what is parsed, and inline data is found behind each other */
 static void round_trip(struct kunit *test)
 {
 	struct draft *m = build_commands(test);
