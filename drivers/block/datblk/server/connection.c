@@ -116,8 +116,8 @@ static void datblk_conn_handle(struct datblk_connection *conn, const DAT_EVENT *
 }
 
 /*
- * May sleep, and submits bios. I/O that ends meanwhile needs no upcall of its own: the last upcall of
- * a run answers it, or at the latest the sixteenth, because a run may not end under load.
+ * May sleep, and submits bios. I/O that ends meanwhile needs no upcall of its own: the last upcall
+ * of a run answers it, or at the latest the sixteenth, because a run may not end under load.
  */
 static void datblk_conn_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
