@@ -116,8 +116,9 @@ load() {
 	done
 }
 
-# connected: a disk of the hostile server exists; it refuses some logins
-connected() { attach "device=any qual=$qual queues=2" 2>/dev/null; }
+# connected: a disk of the hostile server exists; it refuses some logins. It may end during the scan for
+# partitions, whose I/O then fails after a while
+connected() { attach "device=any qual=$qual queues=2 fail_io_timeout=20" 2>/dev/null; }
 
 # impatient: once it exists, the disk asks after a second, instead of 30, whether the server is alive;
 # the hostile one ends the connection then. An answer that was spoiled may have been the last one
