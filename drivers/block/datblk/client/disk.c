@@ -332,7 +332,7 @@ int datblk_disk_connect(struct datblk_disk *disk)
  * datblk_disk_abort - let the requests of a disk that is being added fail
  * @disk: the disk; another task is in datblk_disk_connect()
  *
- * Adding the disk reads its partition table, which may take for good.
+ * Adding the disk reads its partition table, which may take forever.
  *
  * Context: process.
  */
