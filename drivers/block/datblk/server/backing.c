@@ -237,13 +237,13 @@ void datblk_backing_close(struct datblk_export *export)
 /* The I/O of a command has ended. Any context, also hard interrupt */
 static void datblk_backing_done(struct datblk_srv_command *cmd, int err)
 {
-	struct datblk_connection *conn = cmd->conn;
-	const struct datblk_login *req = &conn->req;
+	struct datblk_srv_login *login = cmd->login;
+	const struct datblk_login *req = &login->req;
 
 	cmd->status = datblk_status(err);
 	trace_datblk_srv_io_done(req->host, req->disk, req->queue, cmd->c.tag, cmd->status);
 	datblk_cmd_done(cmd);
-	datblk_conn_put(conn);
+	datblk_conn_put_login(login);
 }
 
 static bool datblk_is_read_write(const struct datblk_srv_command *cmd)
@@ -257,11 +257,11 @@ static bool datblk_is_read_write(const struct datblk_srv_command *cmd)
  */
 static bool datblk_backing_needs_flush(const struct datblk_srv_command *cmd)
 {
-	const struct datblk_connection *conn = cmd->conn;
+	const struct datblk_srv_login *login = cmd->login;
 
 	return cmd->c.flags & DATBLK_FUA ||
-	       (cmd->c.op != DATBLK_OP_READ && !(conn->geo.flags & DATBLK_WRITE_CACHE) &&
-		bdev_write_cache(conn->export->bdev));
+	       (cmd->c.op != DATBLK_OP_READ && !(login->geo.flags & DATBLK_WRITE_CACHE) &&
+		bdev_write_cache(login->export->bdev));
 }
 
 static void datblk_bio_done(struct bio *bio)
@@ -274,7 +274,7 @@ static void datblk_bio_done(struct bio *bio)
 	bio_uninit(bio);
 	cmd->written = !err && datblk_backing_needs_flush(cmd);
 	if (wait || cmd->written)
-		queue_work(cmd->conn->export->io_wq, &cmd->work);
+		queue_work(cmd->login->export->io_wq, &cmd->work);
 	else
 		datblk_backing_done(cmd, err);
 }
@@ -319,7 +319,7 @@ static void datblk_backing_submit_read_write(struct datblk_srv_command *cmd, blk
 		REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 	unsigned int pages = datblk_backing_map(cmd);
 
-	bio_init(&cmd->bio, cmd->conn->export->bdev, cmd->vecs, pages, opf | nowait);
+	bio_init(&cmd->bio, cmd->login->export->bdev, cmd->vecs, pages, opf | nowait);
 	cmd->bio.bi_vcnt = pages;
 	cmd->bio.bi_iter.bi_size = cmd->c.length;
 	cmd->bio.bi_iter.bi_sector = cmd->c.sector;
@@ -346,17 +346,17 @@ static bool datblk_backing_fits(struct block_device *bdev, u32 length)
  */
 void datblk_backing_submit(struct datblk_srv_command *cmd)
 {
-	struct block_device *bdev = cmd->conn->export->bdev;
-	const struct datblk_login *req = &cmd->conn->req;
+	struct block_device *bdev = cmd->login->export->bdev;
+	const struct datblk_login *req = &cmd->login->req;
 
 	trace_datblk_srv_io(req->host, req->disk, req->queue, &cmd->c);
-	refcount_inc(&cmd->conn->ios);
+	refcount_inc(&cmd->login->ios);
 	cmd->written = false;
 	if (bdev && bdev_nowait(bdev) && datblk_is_read_write(cmd) &&
 	    datblk_backing_fits(bdev, cmd->c.length))
 		datblk_backing_submit_read_write(cmd, REQ_NOWAIT);
 	else
-		queue_work(cmd->conn->export->io_wq, &cmd->work);
+		queue_work(cmd->login->export->io_wq, &cmd->work);
 }
 
 static int datblk_bdev_range(struct block_device *bdev, const struct datblk_command *c)
@@ -445,7 +445,7 @@ static int datblk_file_io(struct file *file, struct datblk_srv_command *cmd, lof
 
 static void datblk_backing_execute(struct datblk_srv_command *cmd)
 {
-	struct datblk_export *export = cmd->conn->export;
+	struct datblk_export *export = cmd->login->export;
 	loff_t pos = cmd->c.sector * DATBLK_SECTOR;
 	int err;
 

@@ -76,7 +76,7 @@ static bool datblk_cmd_take_buffer(struct datblk_srv_command *cmd)
 	struct datblk_connection *conn = cmd->conn;
 	struct datblk_srv_pool *pool;
 
-	pool = cmd->c.length <= conn->req.limits.inline_max ? &conn->small : &conn->large;
+	pool = cmd->c.length <= conn->limits.inline_max ? &conn->small : &conn->large;
 	spin_lock_bh(&conn->lock);
 	if (pool->count)
 		cmd->buffer = pool->spare[--pool->count];
@@ -110,8 +110,8 @@ static void datblk_cmd_execute(struct datblk_srv_command *cmd)
 
 static void datblk_cmd_start(struct datblk_srv_command *cmd)
 {
-	const struct datblk_login *req = &cmd->conn->req;
-	u8 status = datblk_check_command(&cmd->conn->geo, &cmd->c);
+	const struct datblk_login *req = &cmd->login->req;
+	u8 status = datblk_check_command(&cmd->login->geo, &cmd->c);
 
 	trace_datblk_srv_command(req->host, req->disk, req->queue, &cmd->c);
 	if (status != DATBLK_STS_OK || cmd->c.op == DATBLK_OP_PING)
@@ -166,7 +166,7 @@ void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 
 	bool idle = false;
 
 	flaw = datblk_parse_commands(conn->receives.regions[index].address, size,
-				     &conn->req.limits, cmds, &count);
+				     &conn->limits, cmds, &count);
 	if (!flaw) {
 		spin_lock_bh(&conn->lock);
 		flaw = datblk_cmd_claim(conn, index, cmds, count);
@@ -214,7 +214,7 @@ static void datblk_conn_take_command(struct datblk_connection *conn, struct datb
 				     struct datblk_wire_answer *header)
 {
 	bool inlined = datblk_cmd_has_data(cmd) && cmd->c.flags & DATBLK_INLINE;
-	const struct datblk_login *req = &conn->req;
+	const struct datblk_login *req = &cmd->login->req;
 
 	trace_datblk_srv_answer(req->host, req->disk, req->queue, cmd->c.tag, cmd->status);
 	datblk_fill_answer(header, &(struct datblk_answer){

@@ -39,7 +39,7 @@ unsigned int datblk_first_command = 30;
 module_param_named(first_command, datblk_first_command, uint, 0644);
 MODULE_PARM_DESC(first_command, "seconds until a connection must have sent a command; 0: no limit");
 
-struct workqueue_struct *datblk_login_wq, *datblk_state_wq;
+struct workqueue_struct *datblk_login_wq, *datblk_end_wq, *datblk_state_wq;
 
 /* Room for the longest key, and for one digit more, which is refused */
 #define KEY_TEXT	(2 * 64 + 2)
@@ -281,15 +281,16 @@ CONFIGFS_ATTR_RO(device_, refused);
 static ssize_t device_connections_show(struct config_item *item, char *page)
 {
 	struct datblk_export *export = datblk_to_export(item);
-	struct datblk_connection *conn;
+	struct datblk_srv_login *login;
 	ssize_t size = 0;
 
 	mutex_lock(&datblk_srv_lock);
-	list_for_each_entry(conn, &export->connections, of_export)
+	list_for_each_entry(login, &export->logins, of_export)
 		size += sysfs_emit_at(page, size,
 				      "%pISc host %016llx disk %u queue %u of %u depth %u\n",
-				      &conn->peer, conn->req.host, conn->req.disk, conn->req.queue,
-				      conn->req.queues, conn->req.limits.depth);
+				      &login->conn->peer, login->req.host, login->req.disk,
+				      login->req.queue, login->req.queues,
+				      login->req.limits.depth);
 	mutex_unlock(&datblk_srv_lock);
 	return size;
 }
@@ -515,6 +516,8 @@ static void datblk_srv_destroy_workqueues(void)
 {
 	if (datblk_login_wq)
 		destroy_workqueue(datblk_login_wq);
+	if (datblk_end_wq)
+		destroy_workqueue(datblk_end_wq);
 	if (datblk_state_wq)
 		destroy_workqueue(datblk_state_wq);
 }
@@ -525,7 +528,8 @@ static int __init datblk_server_init(void)
 
 	datblk_state_wq = alloc_workqueue("datblk_state", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	datblk_login_wq = alloc_workqueue("datblk_login", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!datblk_state_wq || !datblk_login_wq)
+	datblk_end_wq = alloc_workqueue("datblk_end", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!datblk_state_wq || !datblk_login_wq || !datblk_end_wq)
 		goto fail;
 	config_group_init(&subsystem.su_group);
 	config_group_init_type_name(&ports_group, "ports", &ports_type);

@@ -38,19 +38,19 @@ void datblk_conn_kick(struct datblk_connection *conn)
 void datblk_conn_end(struct datblk_connection *conn)
 {
 	if (!test_and_set_bit(DATBLK_CONN_DEAD, &conn->flags))
-		queue_work(conn->export->end_wq, &conn->release);
+		queue_work(datblk_end_wq, &conn->release);
 }
 
 /**
- * datblk_conn_put - an I/O of a connection, or its release, has ended
- * @conn: the connection, which the caller does not use any more
+ * datblk_conn_put_login - an I/O of a login, or the login itself, has ended
+ * @login: the login, which the caller does not use any more, nor its connection
  *
  * Context: any, also hard interrupt.
  */
-void datblk_conn_put(struct datblk_connection *conn)
+void datblk_conn_put_login(struct datblk_srv_login *login)
 {
-	if (refcount_dec_and_test(&conn->ios))
-		queue_work(conn->export->end_wq, &conn->leave_export);
+	if (refcount_dec_and_test(&login->ios))
+		queue_work(datblk_end_wq, &login->leave_export);
 }
 
 /**
@@ -64,7 +64,7 @@ void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw
 {
 	if (!test_bit(DATBLK_CONN_DEAD, &conn->flags))
 		pr_warn_ratelimited("%s: %pISc sent a malformed message: %s\n",
-				    conn->req.name, &conn->peer, datblk_flaw_text(flaw));
+				    conn->login.req.name, &conn->peer, datblk_flaw_text(flaw));
 	datblk_conn_end(conn);
 }
 
@@ -148,7 +148,7 @@ static int datblk_conn_alloc_pool(struct datblk_srv_pool *pool, unsigned int fro
 /* datblk_conn_add_message() explains why there are more data buffers than tags */
 static int datblk_conn_alloc_pools(struct datblk_connection *conn)
 {
-	unsigned int tags = datblk_tags(&conn->req.limits);
+	unsigned int tags = datblk_tags(&conn->limits);
 	unsigned int count = tags + datblk_ring_quiet_max(tags);
 
 	conn->data.regions = kvcalloc(2 * count, sizeof(*conn->data.regions), GFP_KERNEL);
@@ -163,7 +163,7 @@ static int datblk_conn_alloc_pools(struct datblk_connection *conn)
 
 static int datblk_conn_alloc_commands(struct datblk_connection *conn)
 {
-	unsigned int tags = datblk_tags(&conn->req.limits), i;
+	unsigned int tags = datblk_tags(&conn->limits), i;
 
 	conn->ring.count = tags;
 	conn->cmds = kvcalloc(tags, sizeof(*conn->cmds), GFP_KERNEL);
@@ -173,6 +173,7 @@ static int datblk_conn_alloc_commands(struct datblk_connection *conn)
 		return -ENOMEM;
 	for (i = 0; i < tags; i++) {
 		conn->cmds[i].conn = conn;
+		conn->cmds[i].login = &conn->login;
 		INIT_WORK(&conn->cmds[i].work, datblk_backing_work);
 	}
 	return datblk_conn_alloc_pools(conn);
@@ -181,7 +182,7 @@ static int datblk_conn_alloc_commands(struct datblk_connection *conn)
 /* A client that only logs in gets no memory for data */
 static int datblk_conn_alloc_buffers(struct datblk_connection *conn)
 {
-	const struct datblk_limits *limits = &conn->req.limits;
+	const struct datblk_limits *limits = &conn->limits;
 	DAT_IA_HANDLE ia = conn->port->ia;
 
 	return datblk_buffers_alloc(&conn->receives, ia, conn->pz, datblk_tags(limits),
@@ -207,8 +208,8 @@ static struct bio_vec *datblk_pages_of(void *memory, u32 size)
 static void datblk_conn_alloc_data(struct datblk_connection *conn, unsigned int index)
 {
 	DAT_MEM_PRIV_FLAGS both = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-	u32 size = index < conn->large_from ? conn->req.limits.inline_max :
-					      conn->req.limits.io_max;
+	u32 size = index < conn->large_from ? conn->limits.inline_max :
+					      conn->limits.io_max;
 	struct kdat_region *region = &conn->data.regions[index];
 	void *memory = vzalloc(size);
 	struct bio_vec *pages;
@@ -250,7 +251,7 @@ bool datblk_conn_data(struct datblk_connection *conn, unsigned int index)
 /* Receives must be posted before the client can send */
 static int datblk_conn_open_ep(struct datblk_connection *conn)
 {
-	unsigned int tags = datblk_tags(&conn->req.limits), i;
+	unsigned int tags = datblk_tags(&conn->limits), i;
 	struct datblk_ep_needs needs = {
 		.receives = tags,
 		/* Messages, an RDMA write before each, and an RDMA read for each tag */
@@ -332,24 +333,24 @@ static void datblk_conn_release(struct work_struct *work)
 	conn->port->count--;
 	datblk_port_check(conn->port);
 	mutex_unlock(&datblk_srv_lock);
-	datblk_conn_put(conn);
+	datblk_conn_put_login(&conn->login);
 	memalloc_noio_restore(noio);
 }
 
 /*
- * The connection stays on the list of its export while it has I/O: until then a new login of its
- * client is refused, so that no write of this connection reaches the device after one of the next.
+ * The login stays on the list of its export while it has I/O: until then a new login of its client
+ * is refused, so that no write of this one reaches the device after one of the next.
  */
-static void datblk_conn_leave_export(struct work_struct *work)
+static void datblk_login_leave_export(struct work_struct *work)
 {
-	struct datblk_connection *conn = container_of(work, struct datblk_connection, leave_export);
+	struct datblk_srv_login *login = container_of(work, struct datblk_srv_login, leave_export);
 
 	mutex_lock(&datblk_srv_lock);
-	list_del(&conn->of_export);
-	conn->export->count--;
-	datblk_export_check(conn->export);
+	list_del(&login->of_export);
+	login->export->count--;
+	datblk_export_check(login->export);
 	mutex_unlock(&datblk_srv_lock);
-	datblk_conn_free(conn);
+	datblk_conn_free(login->conn);
 }
 
 /* Connections without commands would take the place of others */
@@ -361,12 +362,29 @@ static void datblk_conn_first_command_timeout(struct work_struct *work)
 	if (test_bit(DATBLK_CONN_USED, &conn->flags))
 		return;
 	pr_warn_ratelimited("%s: the connection of %pISc ends, because it has sent no command in time (parameter first_command)\n",
-			    conn->req.name, &conn->peer);
+			    conn->login.req.name, &conn->peer);
 	datblk_conn_end(conn);
 }
 
+/* datblk_srv_lock held */
+static void datblk_login_enter_export(struct datblk_srv_login *login,
+				      struct datblk_connection *conn,
+				      struct datblk_export *export, const struct datblk_login *req)
+{
+	login->conn = conn;
+	login->export = export;
+	login->req = *req;
+	login->geo = export->geo;
+	login->geo.uuid = export->uuid;
+	login->geo.instance = export->instance;
+	INIT_WORK(&login->leave_export, datblk_login_leave_export);
+	refcount_set(&login->ios, 1);
+	list_add(&login->of_export, &export->logins);
+	export->count++;
+}
+
 /**
- * datblk_conn_admit - initialize a connection, and put it on the lists
+ * datblk_conn_admit - initialize a connection, and put it and its login on the lists
  * @conn:   memory of zeroes for it
  * @port:   the port at which the client has asked
  * @export: the device that it has asked for, in state ON
@@ -383,11 +401,7 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 		       const struct sockaddr *peer)
 {
 	conn->port = port;
-	conn->export = export;
-	conn->req = *req;
-	conn->geo = export->geo;
-	conn->geo.uuid = export->uuid;
-	conn->geo.instance = export->instance;
+	conn->limits = req->limits;
 	memcpy(&conn->peer, peer, peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
 								sizeof(struct sockaddr_in));
 	spin_lock_init(&conn->lock);
@@ -398,12 +412,9 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 	init_completion(&conn->login_done);
 	INIT_DELAYED_WORK(&conn->first_command, datblk_conn_first_command_timeout);
 	INIT_WORK(&conn->release, datblk_conn_release);
-	INIT_WORK(&conn->leave_export, datblk_conn_leave_export);
-	refcount_set(&conn->ios, 1);
 	list_add(&conn->of_port, &port->connections);
-	list_add(&conn->of_export, &export->connections);
 	port->count++;
-	export->count++;
+	datblk_login_enter_export(&conn->login, conn, export, req);
 }
 
 /**

@@ -11,7 +11,7 @@
  *
  * No client may see a later flush succeed first. So flushes of a device are serialized by
  * flush_lock, which is held until the connections have been ended. A login reads the instance and
- * joins the list of connections under one hold of datblk_srv_lock.
+ * joins the list of logins under one hold of datblk_srv_lock.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -95,10 +95,10 @@ int datblk_export_claim(struct datblk_export *export, struct file *file)
 
 static void datblk_export_end_connections(struct datblk_export *export)
 {
-	struct datblk_connection *conn;
+	struct datblk_srv_login *login;
 
-	list_for_each_entry(conn, &export->connections, of_export)
-		datblk_conn_end(conn);
+	list_for_each_entry(login, &export->logins, of_export)
+		datblk_conn_end(login->conn);
 }
 
 /**
@@ -177,37 +177,14 @@ bool datblk_same_host(const struct sockaddr *a, const struct sockaddr *b)
  */
 unsigned int datblk_export_hosts(const struct sockaddr *host)
 {
-	struct datblk_connection *conn;
+	struct datblk_srv_login *login;
 	struct datblk_export *export;
 	unsigned int count = 0;
 
 	list_for_each_entry(export, &exports, link)
-		list_for_each_entry(conn, &export->connections, of_export)
-			count += datblk_same_host((struct sockaddr *)&conn->peer, host);
+		list_for_each_entry(login, &export->logins, of_export)
+			count += datblk_same_host((struct sockaddr *)&login->conn->peer, host);
 	return count;
-}
-
-static void datblk_export_destroy_queues(struct datblk_export *export)
-{
-	if (export->io_wq)
-		destroy_workqueue(export->io_wq);
-	if (export->end_wq)
-		destroy_workqueue(export->end_wq);
-	export->io_wq = NULL;
-	export->end_wq = NULL;
-}
-
-/* Each export has its own queues, so that I/O that hangs delays no other export */
-static int datblk_export_create_queues(struct datblk_export *export)
-{
-	const char *name = config_item_name(&export->group.cg_item);
-
-	export->io_wq = alloc_workqueue("dbio_%.18s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
-	export->end_wq = alloc_workqueue("dbend_%.17s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
-	if (export->io_wq && export->end_wq)
-		return 0;
-	datblk_export_destroy_queues(export);
-	return -ENOMEM;
 }
 
 /* Ends the connections; a login finds no such device from now on. datblk_srv_lock held, state ON */
@@ -220,10 +197,10 @@ static void datblk_export_begin_close(struct datblk_export *export)
 
 static bool datblk_export_is_renewed(const struct datblk_export *export)
 {
-	const struct datblk_connection *conn;
+	const struct datblk_srv_login *login;
 
-	list_for_each_entry(conn, &export->connections, of_export)
-		if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
+	list_for_each_entry(login, &export->logins, of_export)
+		if (test_bit(DATBLK_CONN_DEAD, &login->conn->flags))
 			return false;
 	return true;
 }
@@ -238,7 +215,7 @@ static bool datblk_export_is_renewed(const struct datblk_export *export)
  */
 void datblk_export_check(struct datblk_export *export)
 {
-	if (export->state == DATBLK_CLOSING && list_empty(&export->connections))
+	if (export->state == DATBLK_CLOSING && list_empty(&export->logins))
 		queue_work(datblk_state_wq, &export->work);
 	if (export->renewing && datblk_export_is_renewed(export)) {
 		WRITE_ONCE(export->renewing, false);
@@ -246,14 +223,22 @@ void datblk_export_check(struct datblk_export *export)
 	}
 }
 
+/* Each export has its own queue, so that I/O that hangs delays no other export */
+static int datblk_export_create_queue(struct datblk_export *export)
+{
+	export->io_wq = alloc_workqueue("dbio_%.18s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
+					config_item_name(&export->group.cg_item));
+	return export->io_wq ? 0 : -ENOMEM;
+}
+
 static int datblk_export_open_path(struct datblk_export *export)
 {
-	int err = datblk_export_create_queues(export);
+	int err = datblk_export_create_queue(export);
 
 	if (!err) {
 		err = datblk_backing_open(export);
 		if (err)
-			datblk_export_destroy_queues(export);
+			destroy_workqueue(export->io_wq);
 	}
 	path_put(&export->root);
 	if (err)
@@ -264,7 +249,7 @@ static int datblk_export_open_path(struct datblk_export *export)
 
 static void datblk_export_close_path(struct datblk_export *export)
 {
-	datblk_export_destroy_queues(export);
+	destroy_workqueue(export->io_wq);
 	datblk_backing_close(export);
 }
 
@@ -457,7 +442,7 @@ struct datblk_export *datblk_export_create(void)
 		kfree(export);
 		return NULL;
 	}
-	INIT_LIST_HEAD(&export->connections);
+	INIT_LIST_HEAD(&export->logins);
 	INIT_LIST_HEAD(&export->host_keys);
 	mutex_init(&export->flush_lock);
 	uuid_gen(&export->uuid);

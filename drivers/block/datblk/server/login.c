@@ -38,12 +38,13 @@ static bool datblk_login_address_allowed(const char *list, const struct sockaddr
 }
 
 /* Machines that have the same number for a host take the device from each other again and again */
-static void datblk_login_replace(struct datblk_connection *conn, const struct datblk_login *req,
+static void datblk_login_replace(struct datblk_srv_login *login, const struct datblk_login *req,
 				 const struct sockaddr *peer)
 {
+	struct datblk_connection *conn = login->conn;
 	const struct sockaddr *was = (const struct sockaddr *)&conn->peer;
 
-	if (conn->req.boot != req->boot && !datblk_same_host(was, peer) &&
+	if (login->req.boot != req->boot && !datblk_same_host(was, peer) &&
 	    !test_bit(DATBLK_CONN_DEAD, &conn->flags))
 		pr_warn_ratelimited("%s: %pISc ends the connection of %pISc, because both have the host number %#llx: if they are two machines, set the parameter host of datblk_client\n",
 				    req->name, peer, was, req->host);
@@ -55,21 +56,21 @@ static void datblk_login_replace(struct datblk_connection *conn, const struct da
  * Returns DATBLK_ADMIT, or why the login must be refused: a late one is BUSY, too, if one that is
  * not late would be.
  */
-static unsigned int datblk_login_earlier_connections(struct datblk_export *export,
-						     const struct datblk_login *req,
-						     const struct sockaddr *peer)
+static unsigned int datblk_login_earlier_logins(struct datblk_export *export,
+						const struct datblk_login *req,
+						const struct sockaddr *peer)
 {
-	struct datblk_connection *conn;
+	struct datblk_srv_login *login;
 	bool late = false, ending = false;
 
-	list_for_each_entry(conn, &export->connections, of_export) {
-		if (conn->req.host != req->host)
+	list_for_each_entry(login, &export->logins, of_export) {
+		if (login->req.host != req->host)
 			continue;
-		if (datblk_login_late(req, &conn->req))
+		if (datblk_login_late(req, &login->req))
 			late = true;
-		else if (datblk_login_replaces(req, &conn->req))
-			datblk_login_replace(conn, req, peer);
-		if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
+		else if (datblk_login_replaces(req, &login->req))
+			datblk_login_replace(login, req, peer);
+		if (test_bit(DATBLK_CONN_DEAD, &login->conn->flags))
 			ending = true;
 	}
 	if (ending)
@@ -117,7 +118,7 @@ static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_a
 	if (status != DATBLK_ADMIT)
 		return status;
 	datblk_export_lost_writes(export, 0);
-	status = datblk_login_earlier_connections(export, req, peer);
+	status = datblk_login_earlier_logins(export, req, peer);
 	if (status != DATBLK_ADMIT)
 		return status;
 	attempt->why = datblk_login_crowded(port, export, peer);
@@ -125,7 +126,7 @@ static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_a
 		return DATBLK_REFUSE_RESOURCES;
 	datblk_login_grant(&req->limits);
 	datblk_conn_admit(conn, port, export, req, peer);
-	datblk_fill_welcome(&attempt->welcome, &req->limits, &conn->geo);
+	datblk_fill_welcome(&attempt->welcome, &req->limits, &conn->login.geo);
 	datblk_auth_prove(export, attempt);
 	return DATBLK_ADMIT;
 }
@@ -146,7 +147,7 @@ static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn
 				struct datblk_welcome *welcome)
 {
 	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(*welcome), welcome)) {
-		pr_warn_ratelimited("%s: no resources for %pISc\n", conn->req.name,
+		pr_warn_ratelimited("%s: no resources for %pISc\n", conn->login.req.name,
 				    &conn->peer);
 		datblk_conn_end(conn);
 		datblk_login_reject(cr, DATBLK_REFUSE_RESOURCES);

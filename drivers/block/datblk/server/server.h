@@ -6,7 +6,7 @@
  *	port.c		a port: listens, and stops
  *	login.c		checks logins
  *	auth.c		keys of exports, and proofs of logins
- *	connection.c	a connection: objects of DAT, events, end
+ *	connection.c	a connection: its logins, objects of DAT, events, end
  *	export.c	a device: opened, closed, found by logins
  *	command.c	commands of a connection and their answers
  *	backing.c	the block device or file behind an export
@@ -37,6 +37,7 @@
 extern struct mutex datblk_srv_lock;
 extern wait_queue_head_t datblk_srv_settled;		/* see datblk_srv_wait() */
 extern struct workqueue_struct *datblk_login_wq;	/* logins of all ports */
+extern struct workqueue_struct *datblk_end_wq;		/* ends of connections and logins */
 extern struct workqueue_struct *datblk_state_wq;	/* opens and closes exports, closes ports */
 extern unsigned int datblk_depth, datblk_io_kib, datblk_connections;
 extern unsigned int datblk_device_connections, datblk_host_connections, datblk_first_command;
@@ -59,7 +60,7 @@ enum datblk_srv_state {
 struct datblk_export {
 	struct config_group group;
 	struct list_head link;
-	struct list_head connections;
+	struct list_head logins;
 	unsigned int count;			/* of them */
 	char *path;
 	char clients[DATBLK_CLIENTS_MAX];	/* addresses, separated by spaces; "": all */
@@ -84,7 +85,6 @@ struct datblk_export {
 	struct mutex flush_lock;		/* one flush at a time; outside datblk_srv_lock */
 	unsigned int flushes;			/* of the whole device begun; flush_lock */
 	struct workqueue_struct *io_wq;		/* (1) I/O that sleeps */
-	struct workqueue_struct *end_wq;	/* (1) ends of connections */
 	struct work_struct work;		/* opens and closes it */
 };
 
@@ -118,6 +118,7 @@ struct datblk_port {
  */
 struct datblk_srv_command {
 	struct datblk_connection *conn;
+	struct datblk_srv_login *login;		/* to which it belongs */
 	struct datblk_command c;
 	bool busy;				/* received, and the answer has not been posted */
 	int receive;				/* receive buffer with its data, or -1 */
@@ -162,17 +163,27 @@ enum {
 	DATBLK_CONN_USED,			/* it has sent a command */
 };
 
+/* The use of an export by a connection. It is on the list of the export from its admission */
+struct datblk_srv_login {
+	struct datblk_connection *conn;		/* constant */
+	struct datblk_export *export;		/* constant; valid until it leaves the export */
+	struct list_head of_export;		/* datblk_srv_lock */
+	struct datblk_login req;		/* constant */
+	struct datblk_geometry geo;		/* what the welcome said; constant */
+	refcount_t ios;				/* I/O in flight, and one until the login ends */
+	struct work_struct leave_export;	/* ios is 0: ends its use of the export */
+};
+
 /*
- * A connection of a client. It is on the lists from its admission, before its objects of DAT are
- * created; its end waits for that. Members without another remark are constant after that.
+ * A connection of a client. It is on the list of its port from its admission, before its objects of
+ * DAT are created; its end waits for that. Members without another remark are constant after that.
  */
 struct datblk_connection {
 	struct datblk_port *port;		/* constant; valid until the release */
-	struct datblk_export *export;		/* constant */
-	struct list_head of_port, of_export;	/* datblk_srv_lock */
-	struct datblk_login req;		/* constant */
+	struct list_head of_port;		/* datblk_srv_lock */
+	struct datblk_limits limits;		/* constant */
 	struct sockaddr_storage peer;		/* constant */
-	struct datblk_geometry geo;		/* what the welcome said; constant */
+	struct datblk_srv_login login;
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
@@ -198,9 +209,7 @@ struct datblk_connection {
 	unsigned long flags;			/* atomic bits */
 	struct completion login_done;		/* the login does not use it any more */
 	struct delayed_work first_command;	/* time limit of the first command */
-	struct work_struct release;		/* ends its use of the port */
-	refcount_t ios;				/* I/O in flight, and one until the release */
-	struct work_struct leave_export;	/* ios is 0: ends its use of the export */
+	struct work_struct release;		/* ends its use of the port, and its login */
 };
 
 int datblk_srv_wait(const enum datblk_srv_state *state);
@@ -246,7 +255,7 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 		       const struct sockaddr *peer);
 int datblk_conn_open(struct datblk_connection *conn);
 void datblk_conn_end(struct datblk_connection *conn);
-void datblk_conn_put(struct datblk_connection *conn);
+void datblk_conn_put_login(struct datblk_srv_login *login);
 void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw);
 void datblk_conn_kick(struct datblk_connection *conn);
 int datblk_conn_receive(struct datblk_connection *conn, unsigned int index);
