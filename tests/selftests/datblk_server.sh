@@ -205,7 +205,7 @@ none() { ! grep . $devices/file/connections; }
 # A host gets no more connections than it may have, and the log says why
 crowded() {
 	refused host_connections "datblk_server: $address: login to \"file\" refused: too many connections of the host" &&
-		wait_for none && refused device_connections "too many connections to the device"
+		wait_for none && refused device_connections "too many logins to the device"
 }
 
 # shows ADDRESS DISK: the server shows the address of its client

@@ -33,7 +33,7 @@ static void datblk_queue_copy_data(const struct datblk_queue *queue, struct datb
 
 static u32 datblk_pdu_data(const struct datblk_pdu *pdu)
 {
-	return pdu->c.op == DATBLK_OP_WRITE && pdu->c.flags & DATBLK_INLINE ? pdu->c.length : 0;
+	return datblk_brings_data(&pdu->c) ? pdu->c.length : 0;
 }
 
 /* What a message consists of */
@@ -173,7 +173,7 @@ static void datblk_queue_ping(struct datblk_queue *queue)
 
 	*pdu = (struct datblk_pdu){
 		.own = true,
-		.c = { .op = DATBLK_OP_PING, .tag = queue->disk->limits.depth },
+		.c = { .op = DATBLK_OP_PING, .tag = datblk_ping_tag(&queue->disk->limits) },
 	};
 	queue->pinging = true;
 	queue->pinged = jiffies;

@@ -78,6 +78,7 @@ void datblk_fill_command(struct datblk_wire_command *command, const struct datbl
 		.sector = cpu_to_le64(cmd->sector),
 		.address = cpu_to_le64(cmd->address),
 		.key = cpu_to_le32(cmd->key),
+		.login = cmd->login,
 	};
 }
 EXPORT_SYMBOL_GPL(datblk_fill_command);

@@ -29,6 +29,7 @@ static const char * const flaws[DATBLK_FLAWS] = {
 	[DATBLK_FLAW_IDLE] = "tag has no command",
 	[DATBLK_FLAW_ANSWER] = "answer does not fit its command",
 	[DATBLK_FLAW_INVALIDATE] = "wrong key invalidated",
+	[DATBLK_FLAW_LOGIN] = "illegal number of a login",
 };
 
 /**
@@ -273,6 +274,7 @@ static u8 datblk_legal_flags(u8 op)
 {
 	switch (op) {
 	case DATBLK_OP_READ:
+	case DATBLK_OP_LOGIN:
 		return DATBLK_INLINE;
 	case DATBLK_OP_WRITE:
 		return DATBLK_INLINE | DATBLK_FUA;
@@ -298,17 +300,41 @@ static enum datblk_flaw datblk_parse_data(const struct datblk_command *cmd,
 									DATBLK_SOUND;
 }
 
+static bool datblk_tag_ok(const struct datblk_command *cmd, const struct datblk_limits *limits)
+{
+	if (datblk_for_device(cmd))
+		return cmd->tag < limits->depth;
+	return cmd->tag == (cmd->op == DATBLK_OP_PING ? datblk_ping_tag(limits) :
+							datblk_login_tag(limits));
+}
+
+/* Each LOGIN has its data in the message, whatever the limit is */
+static enum datblk_flaw datblk_parse_login(const struct datblk_command *cmd)
+{
+	if (!(cmd->flags & DATBLK_INLINE))
+		return DATBLK_FLAW_FLAGS;
+	if (cmd->length != DATBLK_LOGIN_BYTES)
+		return DATBLK_FLAW_LENGTH;
+	if (cmd->sector)
+		return DATBLK_FLAW_SECTOR;
+	return cmd->address || cmd->key ? DATBLK_FLAW_KEY : DATBLK_SOUND;
+}
+
 static enum datblk_flaw datblk_parse_check(const struct datblk_command *cmd,
 					   const struct datblk_limits *limits)
 {
-	bool bare = cmd->op == DATBLK_OP_FLUSH || cmd->op == DATBLK_OP_PING;
+	bool bare = cmd->op == DATBLK_OP_FLUSH || !datblk_for_device(cmd);
 
-	if (cmd->op < DATBLK_OP_READ || cmd->op > DATBLK_OP_PING)
+	if (cmd->op < DATBLK_OP_READ || cmd->op > DATBLK_OP_MAX)
 		return DATBLK_FLAW_OP;
 	if (cmd->flags & ~datblk_legal_flags(cmd->op))
 		return DATBLK_FLAW_FLAGS;
-	if (cmd->op == DATBLK_OP_PING ? cmd->tag != limits->depth : cmd->tag >= limits->depth)
+	if (!datblk_tag_ok(cmd, limits))
 		return DATBLK_FLAW_TAG;
+	if (cmd->login >= (cmd->op == DATBLK_OP_PING ? 1 : DATBLK_LOGINS))
+		return DATBLK_FLAW_LOGIN;
+	if (cmd->op == DATBLK_OP_LOGIN)
+		return datblk_parse_login(cmd);
 	if (bare ? cmd->length : !cmd->length || cmd->length % DATBLK_SECTOR)
 		return DATBLK_FLAW_LENGTH;
 	if (bare ? cmd->sector :
@@ -332,8 +358,9 @@ static enum datblk_flaw datblk_parse_command(const void *from, const struct datb
 	cmd->sector = le64_to_cpu(c.sector);
 	cmd->address = le64_to_cpu(c.address);
 	cmd->key = le32_to_cpu(c.key);
+	cmd->login = c.login;
 	cmd->offset = 0;
-	if (c.reserved)
+	if (memchr_inv(c.reserved, 0, sizeof(c.reserved)))
 		return DATBLK_FLAW_RESERVED;
 	return datblk_parse_check(cmd, limits);
 }
@@ -355,7 +382,7 @@ enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
 				       const struct datblk_limits *limits,
 				       struct datblk_command *cmds, unsigned int *count)
 {
-	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX + 1) = {};
+	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX + 2) = {};
 	enum datblk_flaw flaw;
 	u32 headers, offset = 0;
 	unsigned int i;
@@ -368,7 +395,7 @@ enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
 					    limits, &cmds[i]);
 		if (!flaw && __test_and_set_bit(cmds[i].tag, seen))
 			flaw = DATBLK_FLAW_TWICE;
-		if (flaw || cmds[i].op != DATBLK_OP_WRITE || !(cmds[i].flags & DATBLK_INLINE))
+		if (flaw || !datblk_brings_data(&cmds[i]))
 			continue;
 		cmds[i].offset = offset;
 		offset += cmds[i].length;
@@ -382,6 +409,7 @@ EXPORT_SYMBOL_GPL(datblk_parse_commands);
 static enum datblk_flaw datblk_parse_answer(const void *from, const struct datblk_limits *limits,
 					    struct datblk_answer *ans)
 {
+	u32 most = limits->inline_max;
 	struct datblk_wire_answer a;
 
 	memcpy(&a, from, sizeof(a));
@@ -400,7 +428,9 @@ static enum datblk_flaw datblk_parse_answer(const void *from, const struct datbl
 		return ans->length ? DATBLK_FLAW_LENGTH : DATBLK_SOUND;
 	if (ans->status != DATBLK_STS_OK)
 		return DATBLK_FLAW_FLAGS;
-	return !ans->length || ans->length % DATBLK_SECTOR || ans->length > limits->inline_max ?
+	if (ans->tag == datblk_login_tag(limits))
+		most = DATBLK_LOGIN_BYTES;
+	return !ans->length || ans->length % DATBLK_SECTOR || ans->length > most ?
 	       DATBLK_FLAW_LENGTH : DATBLK_SOUND;
 }
 
@@ -435,7 +465,7 @@ enum datblk_flaw datblk_parse_answers(const void *message, size_t size,
 				      const struct datblk_limits *limits,
 				      struct datblk_answer *answers, unsigned int *count)
 {
-	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX + 1) = {};
+	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX + 2) = {};
 	enum datblk_flaw flaw;
 	u32 headers, offset = 0;
 	unsigned int i;

@@ -81,7 +81,7 @@ u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_c
 {
 	u64 sectors = c->length / DATBLK_SECTOR;
 
-	if (c->op == DATBLK_OP_PING)
+	if (!datblk_for_device(c))
 		return DATBLK_STS_OK;
 	if (c->op != DATBLK_OP_READ && c->op != DATBLK_OP_FLUSH && geo->flags & DATBLK_READONLY)
 		return DATBLK_STS_READONLY;

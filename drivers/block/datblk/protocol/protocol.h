@@ -34,6 +34,7 @@ enum datblk_flaw {
 	DATBLK_FLAW_IDLE,
 	DATBLK_FLAW_ANSWER,
 	DATBLK_FLAW_INVALIDATE,
+	DATBLK_FLAW_LOGIN,
 	DATBLK_FLAWS,
 };
 
@@ -44,8 +45,18 @@ struct datblk_limits {
 	u32 io_max;		/* bytes */
 };
 
-/* Tags of a connection: those of the commands, and that of a PING */
+/* Tags of a connection: those of the commands, that of a PING, and that of LOGIN and LOGOUT */
 static inline unsigned int datblk_tags(const struct datblk_limits *limits)
+{
+	return limits->depth + 2;
+}
+
+static inline u16 datblk_ping_tag(const struct datblk_limits *limits)
+{
+	return limits->depth;
+}
+
+static inline u16 datblk_login_tag(const struct datblk_limits *limits)
 {
 	return limits->depth + 1;
 }
@@ -87,11 +98,24 @@ struct datblk_command {
 	u64 address;
 	u32 key;
 	u32 length;
-	u32 offset;		/* of the inline data of a WRITE in the message */
+	u32 offset;		/* of the inline data of a WRITE or LOGIN in the message */
 	u16 tag;
 	u8 op;
 	u8 flags;
+	u8 login;
 };
+
+/* Is it a command for a device, and not for the connection? */
+static inline bool datblk_for_device(const struct datblk_command *c)
+{
+	return c->op < DATBLK_OP_PING;
+}
+
+/* Are there data with the command? */
+static inline bool datblk_brings_data(const struct datblk_command *c)
+{
+	return (c->op == DATBLK_OP_WRITE || c->op == DATBLK_OP_LOGIN) && c->flags & DATBLK_INLINE;
+}
 
 /* The tag of an answer that consists of data only: it is that of the oldest command */
 #define DATBLK_TAG_OLDEST	U16_MAX
@@ -136,6 +160,55 @@ bool datblk_login_replaces(const struct datblk_login *login, const struct datblk
 u32 datblk_range_limit(u64 native, u32 logical);
 u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_command *c);
 u8 datblk_status(int err);
+
+/* Which logins of a connection exist, for the server. Its owner serializes calls */
+struct datblk_logins {
+	u16 exist;				/* bits */
+	u16 commands[DATBLK_LOGINS];		/* of each, that have no answer */
+};
+
+static_assert(8 * sizeof_field(struct datblk_logins, exist) >= DATBLK_LOGINS);
+
+/* May a command have the login that it names? A LOGIN needs a new one */
+static inline enum datblk_flaw datblk_logins_check(const struct datblk_logins *logins,
+						   const struct datblk_command *c)
+{
+	bool exists = logins->exist & BIT(c->login);
+
+	if (c->op == DATBLK_OP_PING)
+		return DATBLK_SOUND;
+	if (c->op == DATBLK_OP_LOGIN)
+		return exists ? DATBLK_FLAW_LOGIN : DATBLK_SOUND;
+	return exists ? DATBLK_SOUND : DATBLK_FLAW_LOGIN;
+}
+
+/* A command that was checked begins */
+static inline void datblk_logins_begin(struct datblk_logins *logins,
+				       const struct datblk_command *c)
+{
+	logins->commands[c->login] += datblk_for_device(c);
+}
+
+/* It has been answered, and does not use its login any more */
+static inline void datblk_logins_answered(struct datblk_logins *logins,
+					  const struct datblk_command *c)
+{
+	logins->commands[c->login] -= datblk_for_device(c);
+}
+
+static inline void datblk_logins_add(struct datblk_logins *logins, unsigned int number)
+{
+	logins->exist |= BIT(number);
+}
+
+/* Returns false if the login has a command that has not been answered, and stays */
+static inline bool datblk_logins_remove(struct datblk_logins *logins, unsigned int number)
+{
+	if (logins->commands[number])
+		return false;
+	logins->exist &= ~BIT(number);
+	return true;
+}
 
 struct crypto_shash;
 

@@ -22,7 +22,9 @@
 		{ DATBLK_OP_FLUSH,	"FLUSH" },		\
 		{ DATBLK_OP_DISCARD,	"DISCARD" },		\
 		{ DATBLK_OP_ZEROES,	"ZEROES" },		\
-		{ DATBLK_OP_PING,	"PING" })
+		{ DATBLK_OP_PING,	"PING" },		\
+		{ DATBLK_OP_LOGIN,	"LOGIN" },		\
+		{ DATBLK_OP_LOGOUT,	"LOGOUT" })
 
 #define datblk_show_status(status)				\
 	__print_symbolic(status,				\

@@ -37,6 +37,8 @@
 #define DATBLK_READS		16		/* RDMA reads of a connection at a time */
 #define DATBLK_DEPTH_MAX	128		/* tags of a connection */
 #define DATBLK_QUEUES_MAX	64		/* connections of a client to a device */
+#define DATBLK_LOGINS		16		/* logins of a connection at a time */
+#define DATBLK_LOGIN_BYTES	DATBLK_SECTOR	/* data of a LOGIN, and of the answer to it */
 #define DATBLK_NAME_MAX		24		/* name of a device, with the terminating 0 */
 #define DATBLK_NONCE		32		/* random bytes of a challenge */
 #define DATBLK_CHALLENGE_ID	8		/* the first of them, which a proof names */
@@ -49,7 +51,11 @@
 #define DATBLK_OP_FLUSH		3
 #define DATBLK_OP_DISCARD	4
 #define DATBLK_OP_ZEROES	5
-#define DATBLK_OP_PING		6	/* answered at once; has the tag after the last one */
+/* Operations on the connection, which are answered at once. They have tags of their own */
+#define DATBLK_OP_PING		6
+#define DATBLK_OP_LOGIN		7	/* logs in to another device */
+#define DATBLK_OP_LOGOUT	8	/* ends a login that has no command */
+#define DATBLK_OP_MAX		DATBLK_OP_LOGOUT
 
 /* Flags of a command; an answer has only DATBLK_INLINE */
 #define DATBLK_INLINE		0x01	/* the data is in the message, or in the answer */
@@ -196,7 +202,11 @@ struct datblk_listing {
 
 static_assert(sizeof(struct datblk_listing) == 48);
 
-/* A request for the device. A READ or WRITE has either DATBLK_INLINE or a key */
+/*
+ * A request for a device, or for the connection. A READ or WRITE has either DATBLK_INLINE or a key.
+ * The data of a LOGIN begins with the private data of a connection request, and that of its answer
+ * with the private data of the accept or the reject. The rest is zeroes.
+ */
 struct datblk_wire_command {
 	u8 op;
 	u8 flags;
@@ -205,7 +215,8 @@ struct datblk_wire_command {
 	__le64 sector;			/* 0 of a FLUSH or a PING */
 	__le64 address;			/* of the data in the client's memory */
 	__le32 key;			/* of that memory; the answer invalidates it */
-	__le32 reserved;		/* 0 */
+	u8 login;			/* number, 0: of the connection request; 0 of a PING */
+	u8 reserved[3];			/* 0 */
 };
 
 static_assert(sizeof(struct datblk_wire_command) == 32);

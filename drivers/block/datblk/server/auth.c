@@ -179,16 +179,16 @@ static struct in6_addr datblk_auth_peer(const struct sockaddr *peer)
 }
 
 /**
- * datblk_auth_begin - read a connection request
- * @attempt: a login whose param is set; receives what the request says
+ * datblk_auth_begin - read a login
+ * @attempt: a login whose data and peer are set; receives what the request says
  *
  * Context: process, datblk_srv_lock held.
  * Return: DATBLK_ADMIT, or the status of the refusal.
  */
 unsigned int datblk_auth_begin(struct datblk_attempt *attempt)
 {
-	const void *data = attempt->param.private_data;
-	size_t size = attempt->param.private_data_size;
+	const void *data = attempt->data;
+	size_t size = attempt->size;
 	struct in6_addr peer;
 
 	attempt->has_proof = datblk_is_proof(data, size);
@@ -198,7 +198,7 @@ unsigned int datblk_auth_begin(struct datblk_attempt *attempt)
 		return datblk_check_login(data, size, &attempt->req);
 	}
 	memcpy(&attempt->proof, data, sizeof(attempt->proof));
-	peer = datblk_auth_peer(attempt->param.remote_ia_address_ptr);
+	peer = datblk_auth_peer(attempt->peer);
 	if (!datblk_challenge_take(&challenges, &peer, &attempt->proof, &attempt->transcript))
 		return DATBLK_REFUSE_STALE;
 	return datblk_check_login(&attempt->transcript.login, sizeof(attempt->transcript.login),
@@ -208,7 +208,7 @@ unsigned int datblk_auth_begin(struct datblk_attempt *attempt)
 /* A host without a key gets a challenge all the same, so that nobody learns who has one */
 static unsigned int datblk_auth_challenge(struct datblk_attempt *attempt)
 {
-	struct in6_addr peer = datblk_auth_peer(attempt->param.remote_ia_address_ptr);
+	struct in6_addr peer = datblk_auth_peer(attempt->peer);
 
 	datblk_challenge_make(&challenges, &peer, &attempt->transcript.login,
 			      &attempt->transcript.challenge);

@@ -102,10 +102,26 @@ static void datblk_cmd_execute(struct datblk_srv_command *cmd)
 {
 	if (cmd->buffer >= 0 && !datblk_conn_data(cmd->conn, cmd->buffer))
 		datblk_cmd_refuse(cmd, DATBLK_STS_NOMEM);
+	else if (cmd->c.op == DATBLK_OP_LOGIN)
+		datblk_cmd_refuse(cmd, datblk_login_execute(cmd));
 	else if (cmd->c.op == DATBLK_OP_WRITE && !(cmd->c.flags & DATBLK_INLINE))
 		datblk_cmd_fetch(cmd);
 	else
 		datblk_backing_submit(cmd);
+}
+
+/* The answer to a LOGIN has data of its own, while its command has come with some */
+static void datblk_cmd_of_connection(struct datblk_srv_command *cmd)
+{
+	if (cmd->c.op == DATBLK_OP_LOGIN) {
+		if (datblk_cmd_take_buffer(cmd))
+			datblk_cmd_execute(cmd);
+	} else if (cmd->c.op == DATBLK_OP_PING ||
+		   datblk_conn_end_login(cmd->conn, cmd->c.login)) {
+		datblk_cmd_refuse(cmd, DATBLK_STS_OK);
+	} else {
+		datblk_conn_malformed(cmd->conn, DATBLK_FLAW_LOGIN);
+	}
 }
 
 static void datblk_cmd_start(struct datblk_srv_command *cmd)
@@ -114,36 +130,38 @@ static void datblk_cmd_start(struct datblk_srv_command *cmd)
 	u8 status = datblk_check_command(&cmd->login->geo, &cmd->c);
 
 	trace_datblk_srv_command(req->host, req->disk, req->queue, &cmd->c);
-	if (status != DATBLK_STS_OK || cmd->c.op == DATBLK_OP_PING)
+	if (!datblk_for_device(&cmd->c))
+		datblk_cmd_of_connection(cmd);
+	else if (status != DATBLK_STS_OK)
 		datblk_cmd_refuse(cmd, status);
 	else if (!datblk_cmd_needs_buffer(&cmd->c) || datblk_cmd_take_buffer(cmd))
 		datblk_cmd_execute(cmd);
 }
 
-static bool datblk_cmd_brings_data(const struct datblk_command *c)
-{
-	return c->op == DATBLK_OP_WRITE && c->flags & DATBLK_INLINE;
-}
-
-/* All tags of the message must be idle before any command starts */
+/* All tags of the message must be idle, and all logins must exist, before any command starts */
 static enum datblk_flaw datblk_cmd_claim(struct datblk_connection *conn, unsigned int index,
 					 const struct datblk_command *cmds, unsigned int count)
 {
+	enum datblk_flaw flaw = DATBLK_SOUND;
 	unsigned int i;
 
 	lockdep_assert_held(&conn->lock);
-	for (i = 0; i < count; i++)
-		if (conn->cmds[cmds[i].tag].busy)
-			return DATBLK_FLAW_BUSY;
+	for (i = 0; !flaw && i < count; i++)
+		flaw = conn->cmds[cmds[i].tag].busy ? DATBLK_FLAW_BUSY :
+		       datblk_logins_check(&conn->numbers, &cmds[i]);
+	if (flaw)
+		return flaw;
 	for (i = 0; i < count; i++) {
 		struct datblk_srv_command *cmd = &conn->cmds[cmds[i].tag];
-		bool with_data = datblk_cmd_brings_data(&cmds[i]);
+		bool with_data = datblk_brings_data(&cmds[i]);
 
 		cmd->c = cmds[i];
+		cmd->login = &conn->logins[cmds[i].login];
 		cmd->busy = true;
 		cmd->receive = with_data ? index : -1;
 		cmd->buffer = -1;
 		conn->users[index] += with_data;
+		datblk_logins_begin(&conn->numbers, &cmds[i]);
 	}
 	WRITE_ONCE(conn->busy, conn->busy + count);
 	return DATBLK_SOUND;
@@ -202,7 +220,8 @@ void datblk_cmd_fetched(struct datblk_srv_command *cmd)
 
 static bool datblk_cmd_has_data(const struct datblk_srv_command *cmd)
 {
-	return cmd->c.op == DATBLK_OP_READ && cmd->status == DATBLK_STS_OK;
+	return (cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_LOGIN) &&
+	       cmd->status == DATBLK_STS_OK;
 }
 
 /*
@@ -224,6 +243,7 @@ static void datblk_conn_take_command(struct datblk_connection *conn, struct datb
 		.length = inlined ? cmd->c.length : 0,
 	});
 	list_del(&cmd->link);
+	datblk_logins_answered(&conn->numbers, &cmd->c);
 	conn->waiting--;
 	cmd->busy = false;
 	WRITE_ONCE(conn->busy, conn->busy - 1);
@@ -343,7 +363,8 @@ static void datblk_cmd_answer(struct datblk_connection *conn)
 		conn->messages[index].count = 0;
 		if (cmd->c.key)
 			ret = datblk_conn_send_keyed(conn, cmd, index);
-		else if (conn->busy == 1 && datblk_cmd_has_data(cmd))
+		else if (conn->busy == 1 && cmd->c.op == DATBLK_OP_READ &&
+			 datblk_cmd_has_data(cmd))
 			ret = datblk_conn_send_bare(conn, cmd, index);
 		else
 			ret = datblk_conn_send_batch(conn, index);

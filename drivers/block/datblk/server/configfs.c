@@ -29,7 +29,7 @@ MODULE_PARM_DESC(connections, "connections of a port");
 
 unsigned int datblk_device_connections = 128;
 module_param_named(device_connections, datblk_device_connections, uint, 0644);
-MODULE_PARM_DESC(device_connections, "connections to a device");
+MODULE_PARM_DESC(device_connections, "logins to a device, one or more by each connection");
 
 unsigned int datblk_host_connections = 64;
 module_param_named(host_connections, datblk_host_connections, uint, 0644);
@@ -444,8 +444,14 @@ static ssize_t port_enable_store(struct config_item *item, const char *page, siz
 }
 CONFIGFS_ATTR(port_, enable);
 
+static ssize_t port_connections_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(datblk_to_port(item)->count));
+}
+CONFIGFS_ATTR_RO(port_, connections);
+
 static struct configfs_attribute *port_attrs[] = {
-	&port_attr_ia, &port_attr_qual, &port_attr_enable, NULL,
+	&port_attr_ia, &port_attr_qual, &port_attr_enable, &port_attr_connections, NULL,
 };
 
 static void datblk_port_release(struct config_item *item)

@@ -64,7 +64,7 @@ void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw
 {
 	if (!test_bit(DATBLK_CONN_DEAD, &conn->flags))
 		pr_warn_ratelimited("%s: %pISc sent a malformed message: %s\n",
-				    conn->login.req.name, &conn->peer, datblk_flaw_text(flaw));
+				    conn->logins[0].req.name, &conn->peer, datblk_flaw_text(flaw));
 	datblk_conn_end(conn);
 }
 
@@ -173,7 +173,6 @@ static int datblk_conn_alloc_commands(struct datblk_connection *conn)
 		return -ENOMEM;
 	for (i = 0; i < tags; i++) {
 		conn->cmds[i].conn = conn;
-		conn->cmds[i].login = &conn->login;
 		INIT_WORK(&conn->cmds[i].work, datblk_backing_work);
 	}
 	return datblk_conn_alloc_pools(conn);
@@ -307,6 +306,12 @@ static void datblk_conn_close_ep(struct datblk_connection *conn)
 		dat_pz_free(conn->pz);
 }
 
+static void datblk_conn_put(struct datblk_connection *conn)
+{
+	if (refcount_dec_and_test(&conn->uses))
+		datblk_conn_free(conn);
+}
+
 /*
  * Ends everything that uses the port. Commands keep their memory until their I/O has ended, because
  * a device that hangs must not keep the port. They get no answer. A client on this machine may wait
@@ -315,7 +320,7 @@ static void datblk_conn_close_ep(struct datblk_connection *conn)
 static void datblk_conn_release(struct work_struct *work)
 {
 	struct datblk_connection *conn = container_of(work, struct datblk_connection, release);
-	unsigned int noio = memalloc_noio_save();
+	unsigned int noio = memalloc_noio_save(), i;
 
 	wait_for_completion(&conn->login_done);
 	cancel_delayed_work_sync(&conn->first_command);
@@ -333,7 +338,10 @@ static void datblk_conn_release(struct work_struct *work)
 	conn->port->count--;
 	datblk_port_check(conn->port);
 	mutex_unlock(&datblk_srv_lock);
-	datblk_conn_put_login(&conn->login);
+	for (i = 0; i < DATBLK_LOGINS; i++)
+		if (conn->numbers.exist & BIT(i))
+			datblk_conn_put_login(&conn->logins[i]);
+	datblk_conn_put(conn);
 	memalloc_noio_restore(noio);
 }
 
@@ -344,13 +352,15 @@ static void datblk_conn_release(struct work_struct *work)
 static void datblk_login_leave_export(struct work_struct *work)
 {
 	struct datblk_srv_login *login = container_of(work, struct datblk_srv_login, leave_export);
+	struct datblk_connection *conn = login->conn;
 
 	mutex_lock(&datblk_srv_lock);
 	list_del(&login->of_export);
 	login->export->count--;
 	datblk_export_check(login->export);
+	login->export = NULL;
 	mutex_unlock(&datblk_srv_lock);
-	datblk_conn_free(login->conn);
+	datblk_conn_put(conn);
 }
 
 /* Connections without commands would take the place of others */
@@ -362,25 +372,64 @@ static void datblk_conn_first_command_timeout(struct work_struct *work)
 	if (test_bit(DATBLK_CONN_USED, &conn->flags))
 		return;
 	pr_warn_ratelimited("%s: the connection of %pISc ends, because it has sent no command in time (parameter first_command)\n",
-			    conn->login.req.name, &conn->peer);
+			    conn->logins[0].req.name, &conn->peer);
 	datblk_conn_end(conn);
 }
 
-/* datblk_srv_lock held */
-static void datblk_login_enter_export(struct datblk_srv_login *login,
-				      struct datblk_connection *conn,
-				      struct datblk_export *export, const struct datblk_login *req)
+/**
+ * datblk_conn_add_login - let a connection use an export
+ * @conn:   the connection
+ * @number: number of the login, a free place
+ * @export: the export, in state ON
+ * @req:    what the client has sent
+ *
+ * Context: process, datblk_srv_lock held; upcall of the connection, or before there are upcalls.
+ */
+void datblk_conn_add_login(struct datblk_connection *conn, unsigned int number,
+			   struct datblk_export *export, const struct datblk_login *req)
 {
-	login->conn = conn;
+	struct datblk_srv_login *login = &conn->logins[number];
+
 	login->export = export;
+	login->ended = false;
 	login->req = *req;
 	login->geo = export->geo;
 	login->geo.uuid = export->uuid;
 	login->geo.instance = export->instance;
-	INIT_WORK(&login->leave_export, datblk_login_leave_export);
 	refcount_set(&login->ios, 1);
 	list_add(&login->of_export, &export->logins);
 	export->count++;
+	refcount_inc(&conn->uses);
+	spin_lock_bh(&conn->lock);
+	datblk_logins_add(&conn->numbers, number);
+	spin_unlock_bh(&conn->lock);
+}
+
+/**
+ * datblk_conn_end_login - a client logs out
+ * @conn:   the connection, which ends if it has no other login
+ * @number: number of a login
+ *
+ * Context: process, upcall of the connection.
+ * Return: false if the login has a command, and does not end.
+ */
+bool datblk_conn_end_login(struct datblk_connection *conn, unsigned int number)
+{
+	struct datblk_srv_login *login = &conn->logins[number];
+	bool removed;
+
+	spin_lock_bh(&conn->lock);
+	removed = datblk_logins_remove(&conn->numbers, number);
+	spin_unlock_bh(&conn->lock);
+	if (!removed)
+		return false;
+	mutex_lock(&datblk_srv_lock);
+	login->ended = true;
+	mutex_unlock(&datblk_srv_lock);
+	datblk_conn_put_login(login);
+	if (!conn->numbers.exist)
+		datblk_conn_end(conn);
+	return true;
 }
 
 /**
@@ -400,6 +449,8 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 		       struct datblk_export *export, const struct datblk_login *req,
 		       const struct sockaddr *peer)
 {
+	unsigned int i;
+
 	conn->port = port;
 	conn->limits = req->limits;
 	memcpy(&conn->peer, peer, peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
@@ -414,7 +465,12 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 	INIT_WORK(&conn->release, datblk_conn_release);
 	list_add(&conn->of_port, &port->connections);
 	port->count++;
-	datblk_login_enter_export(&conn->login, conn, export, req);
+	refcount_set(&conn->uses, 1);
+	for (i = 0; i < DATBLK_LOGINS; i++) {
+		conn->logins[i].conn = conn;
+		INIT_WORK(&conn->logins[i].leave_export, datblk_login_leave_export);
+	}
+	datblk_conn_add_login(conn, 0, export, req);
 }
 
 /**

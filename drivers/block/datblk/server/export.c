@@ -98,7 +98,8 @@ static void datblk_export_end_connections(struct datblk_export *export)
 	struct datblk_srv_login *login;
 
 	list_for_each_entry(login, &export->logins, of_export)
-		datblk_conn_end(login->conn);
+		if (!datblk_login_over(login))
+			datblk_conn_end(login->conn);
 }
 
 /**
@@ -168,6 +169,16 @@ bool datblk_same_host(const struct sockaddr *a, const struct sockaddr *b)
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
 
+/* Of the logins of its connection that are on lists */
+static bool datblk_login_is_first(const struct datblk_srv_login *login)
+{
+	const struct datblk_srv_login *first = login->conn->logins;
+
+	while (!first->export)
+		first++;
+	return login == first;
+}
+
 /**
  * datblk_export_hosts - count the connections of a host to all exports
  * @host: its address
@@ -183,7 +194,8 @@ unsigned int datblk_export_hosts(const struct sockaddr *host)
 
 	list_for_each_entry(export, &exports, link)
 		list_for_each_entry(login, &export->logins, of_export)
-			count += datblk_same_host((struct sockaddr *)&login->conn->peer, host);
+			count += datblk_login_is_first(login) &&
+				 datblk_same_host((struct sockaddr *)&login->conn->peer, host);
 	return count;
 }
 
@@ -200,7 +212,7 @@ static bool datblk_export_is_renewed(const struct datblk_export *export)
 	const struct datblk_srv_login *login;
 
 	list_for_each_entry(login, &export->logins, of_export)
-		if (test_bit(DATBLK_CONN_DEAD, &login->conn->flags))
+		if (datblk_login_over(login))
 			return false;
 	return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The logins of a port: a work item checks each connection request, and accepts or refuses it.
- * Process context.
+ * Logins: a work item of a port checks each connection request, and accepts or refuses it. A client
+ * logs in to further devices by commands, in the upcalls of its connection. Process context.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -44,8 +44,7 @@ static void datblk_login_replace(struct datblk_srv_login *login, const struct da
 	struct datblk_connection *conn = login->conn;
 	const struct sockaddr *was = (const struct sockaddr *)&conn->peer;
 
-	if (login->req.boot != req->boot && !datblk_same_host(was, peer) &&
-	    !test_bit(DATBLK_CONN_DEAD, &conn->flags))
+	if (login->req.boot != req->boot && !datblk_same_host(was, peer))
 		pr_warn_ratelimited("%s: %pISc ends the connection of %pISc, because both have the host number %#llx: if they are two machines, set the parameter host of datblk_client\n",
 				    req->name, peer, was, req->host);
 	datblk_conn_end(conn);
@@ -68,9 +67,9 @@ static unsigned int datblk_login_earlier_logins(struct datblk_export *export,
 			continue;
 		if (datblk_login_late(req, &login->req))
 			late = true;
-		else if (datblk_login_replaces(req, &login->req))
+		else if (datblk_login_replaces(req, &login->req) && !datblk_login_over(login))
 			datblk_login_replace(login, req, peer);
-		if (test_bit(DATBLK_CONN_DEAD, &login->conn->flags))
+		if (datblk_login_over(login))
 			ending = true;
 	}
 	if (ending)
@@ -78,31 +77,33 @@ static unsigned int datblk_login_earlier_logins(struct datblk_export *export,
 	return late ? DATBLK_REFUSE_LATE : DATBLK_ADMIT;
 }
 
+/* datblk_srv_lock held. Returns NULL, or why the device has no room for a login */
+static const char *datblk_login_device_full(const struct datblk_export *export)
+{
+	return export->count < datblk_device_connections ? NULL :
+	       "too many logins to the device (parameter device_connections)";
+}
+
 /*
  * No host may take all connections of a device or a port, because nothing proves who it is.
  * datblk_srv_lock held. Returns NULL, or why there is no room
  */
 static const char *datblk_login_crowded(const struct datblk_port *port,
-					const struct datblk_export *export,
-					const struct sockaddr *host)
+					const struct datblk_attempt *attempt)
 {
 	if (port->count >= datblk_connections)
 		return "too many connections of the port (parameter connections)";
-	if (export->count >= datblk_device_connections)
-		return "too many connections to the device (parameter device_connections)";
-	if (datblk_export_hosts(host) >= datblk_host_connections)
+	if (datblk_export_hosts(attempt->peer) >= datblk_host_connections)
 		return "too many connections of the host (parameter host_connections)";
-	return NULL;
+	return datblk_login_device_full(attempt->export);
 }
 
 /*
- * datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not. A login
- * without the right key learns nothing about the device, and affects nobody.
+ * datblk_srv_lock held. Returns DATBLK_ADMIT and attempt->export, or why the client cannot use it.
+ * A login without the right key learns nothing about the device, and affects nobody.
  */
-static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_attempt *attempt,
-				       struct datblk_connection *conn)
+static unsigned int datblk_login_check(struct datblk_attempt *attempt)
 {
-	const struct sockaddr *peer = attempt->param.remote_ia_address_ptr;
 	struct datblk_login *req = &attempt->req;
 	struct datblk_export *export;
 	unsigned int status = datblk_auth_begin(attempt);
@@ -112,74 +113,123 @@ static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_a
 	export = datblk_export_find(req->name);
 	if (!export)
 		return DATBLK_REFUSE_DEVICE;
-	if (!datblk_login_address_allowed(export->clients, peer))
+	if (!datblk_login_address_allowed(export->clients, attempt->peer))
 		return DATBLK_REFUSE_CLIENT;
 	status = datblk_auth_check(export, attempt);
 	if (status != DATBLK_ADMIT)
 		return status;
 	datblk_export_lost_writes(export, 0);
-	status = datblk_login_earlier_logins(export, req, peer);
+	status = datblk_login_earlier_logins(export, req, attempt->peer);
 	if (status != DATBLK_ADMIT)
 		return status;
-	attempt->why = datblk_login_crowded(port, export, peer);
-	if (attempt->why)
-		return DATBLK_REFUSE_RESOURCES;
-	datblk_login_grant(&req->limits);
-	datblk_conn_admit(conn, port, export, req, peer);
-	datblk_fill_welcome(&attempt->welcome, &req->limits, &conn->login.geo);
-	datblk_auth_prove(export, attempt);
+	attempt->export = export;
 	return DATBLK_ADMIT;
 }
 
-static void datblk_login_reject(DAT_CR_HANDLE cr, unsigned int status)
+/* datblk_srv_lock held. The login is on the list of its export */
+static void datblk_login_welcome(struct datblk_attempt *attempt,
+				 const struct datblk_srv_login *login)
 {
-	struct datblk_refusal refusal = {
+	datblk_fill_welcome(&attempt->welcome, &login->req.limits, &login->geo);
+	datblk_auth_prove(attempt->export, attempt);
+}
+
+/* datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not */
+static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_attempt *attempt,
+				       struct datblk_connection *conn)
+{
+	unsigned int status = datblk_login_check(attempt);
+
+	if (status != DATBLK_ADMIT)
+		return status;
+	attempt->why = datblk_login_crowded(port, attempt);
+	if (attempt->why)
+		return DATBLK_REFUSE_RESOURCES;
+	datblk_login_grant(&attempt->req.limits);
+	datblk_conn_admit(conn, port, attempt->export, &attempt->req, attempt->peer);
+	datblk_login_welcome(attempt, &conn->logins[0]);
+	return DATBLK_ADMIT;
+}
+
+/* The same for a further login of a connection, whose limits are agreed */
+static unsigned int datblk_login_admit_again(struct datblk_attempt *attempt,
+					     struct datblk_connection *conn, unsigned int number)
+{
+	unsigned int status = datblk_login_check(attempt);
+
+	if (status != DATBLK_ADMIT)
+		return status;
+	if (memcmp(&attempt->req.limits, &conn->limits, sizeof(conn->limits))) {
+		attempt->why = "its limits are not those of the connection";
+		return DATBLK_REFUSE_LOGIN;
+	}
+	/* The I/O of the previous login with this number is ending */
+	if (conn->logins[number].export)
+		return DATBLK_REFUSE_BUSY;
+	attempt->why = datblk_login_device_full(attempt->export);
+	if (attempt->why)
+		return DATBLK_REFUSE_RESOURCES;
+	datblk_conn_add_login(conn, number, attempt->export, &attempt->req);
+	datblk_login_welcome(attempt, &conn->logins[number]);
+	return DATBLK_ADMIT;
+}
+
+/* Logins while an earlier connection ends, and late ones, are usual when a client connects again */
+static void datblk_login_log_refusal(struct datblk_attempt *attempt, unsigned int status)
+{
+	/* A name that was not checked is not printed */
+	if (status == DATBLK_REFUSE_LOGIN && !attempt->why)
+		attempt->req.name[0] = 0;
+	if (status != DATBLK_REFUSE_BUSY && status != DATBLK_REFUSE_LATE &&
+	    status != DATBLK_CHALLENGED)
+		pr_warn_ratelimited("%pISc: login to \"%s\" refused: %s\n", attempt->peer,
+				    attempt->req.name, attempt->why ?: datblk_refusal_text(status));
+}
+
+/* Logs a refusal. Returns the private data that answer a login; size: receives their size */
+static const void *datblk_login_reply(struct datblk_attempt *attempt, unsigned int status,
+				      size_t *size)
+{
+	if (status == DATBLK_ADMIT) {
+		*size = sizeof(attempt->welcome);
+		return &attempt->welcome;
+	}
+	datblk_login_log_refusal(attempt, status);
+	if (status == DATBLK_CHALLENGED) {
+		*size = sizeof(attempt->transcript.challenge);
+		return &attempt->transcript.challenge;
+	}
+	attempt->refusal = (struct datblk_refusal){
 		.magic = cpu_to_le32(DATBLK_MAGIC),
 		.version = cpu_to_le16(DATBLK_VERSION),
 		.status = cpu_to_le16(status),
 	};
-
-	dat_cr_reject(cr, sizeof(refusal), &refusal);
-}
-
-/* A connection may end at any time after its admission; then the accept has no effect */
-static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn,
-				struct datblk_welcome *welcome)
-{
-	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(*welcome), welcome)) {
-		pr_warn_ratelimited("%s: no resources for %pISc\n", conn->login.req.name,
-				    &conn->peer);
-		datblk_conn_end(conn);
-		datblk_login_reject(cr, DATBLK_REFUSE_RESOURCES);
-	} else if (datblk_first_command) {
-		queue_delayed_work(datblk_login_wq, &conn->first_command,
-				   min(datblk_first_command, 3600U) * HZ);
-	}
-	complete(&conn->login_done);
-}
-
-/* Logins while an earlier connection ends, and late ones, are usual when a client connects again */
-static void datblk_login_log_refusal(const struct datblk_attempt *attempt, unsigned int status)
-{
-	if (status != DATBLK_REFUSE_BUSY && status != DATBLK_REFUSE_LATE)
-		pr_warn_ratelimited("%pISc: login to \"%s\" refused: %s\n",
-				    attempt->param.remote_ia_address_ptr, attempt->req.name,
-				    attempt->why ?: datblk_refusal_text(status));
+	*size = sizeof(attempt->refusal);
+	return &attempt->refusal;
 }
 
 static void datblk_login_refuse(DAT_CR_HANDLE cr, struct datblk_attempt *attempt,
 				unsigned int status)
 {
-	if (status == DATBLK_CHALLENGED) {
-		dat_cr_reject(cr, sizeof(attempt->transcript.challenge),
-			      &attempt->transcript.challenge);
-		return;
+	size_t size;
+	const void *reply = datblk_login_reply(attempt, status, &size);
+
+	dat_cr_reject(cr, size, (DAT_PVOID)reply);
+}
+
+/* A connection may end at any time after its admission; then the accept has no effect */
+static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn,
+				struct datblk_attempt *attempt)
+{
+	if (datblk_conn_open(conn) ||
+	    dat_cr_accept(cr, conn->ep, sizeof(attempt->welcome), &attempt->welcome)) {
+		datblk_conn_end(conn);
+		datblk_login_refuse(cr, attempt, DATBLK_REFUSE_RESOURCES);
+	} else if (datblk_first_command) {
+		queue_delayed_work(datblk_login_wq, &conn->first_command,
+				   min(datblk_first_command, 3600U) * HZ);
 	}
-	/* A name that was not checked is not printed */
-	if (status == DATBLK_REFUSE_LOGIN)
-		attempt->req.name[0] = 0;
-	datblk_login_log_refusal(attempt, status);
-	datblk_login_reject(cr, status);
+	complete(&conn->login_done);
 }
 
 /**
@@ -200,6 +250,11 @@ bool datblk_login_may_list(const struct datblk_export *export, const struct sock
 
 static void datblk_login_list(DAT_CR_HANDLE cr, const char *after, const struct sockaddr *peer)
 {
+	struct datblk_refusal refusal = {
+		.magic = cpu_to_le32(DATBLK_MAGIC),
+		.version = cpu_to_le16(DATBLK_VERSION),
+		.status = cpu_to_le16(DATBLK_REFUSE_DEVICE),
+	};
 	struct datblk_listing listing;
 	struct datblk_export *export;
 
@@ -212,7 +267,7 @@ static void datblk_login_list(DAT_CR_HANDLE cr, const char *after, const struct 
 	if (export)
 		dat_cr_reject(cr, sizeof(listing), &listing);
 	else
-		datblk_login_reject(cr, DATBLK_REFUSE_DEVICE);
+		dat_cr_reject(cr, sizeof(refusal), &refusal);
 }
 
 static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
@@ -221,12 +276,15 @@ static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
 	struct datblk_connection *conn;
 	unsigned int status = DATBLK_REFUSE_RESOURCES;
 	char after[DATBLK_NAME_MAX];
+	DAT_CR_PARAM param;
 
-	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &attempt.param))
+	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
 		return;
-	if (datblk_check_query(attempt.param.private_data, attempt.param.private_data_size,
-			       after)) {
-		datblk_login_list(cr, after, attempt.param.remote_ia_address_ptr);
+	attempt.data = param.private_data;
+	attempt.size = param.private_data_size;
+	attempt.peer = param.remote_ia_address_ptr;
+	if (datblk_check_query(attempt.data, attempt.size, after)) {
+		datblk_login_list(cr, after, attempt.peer);
 		return;
 	}
 	/* One allocation at a time: only an admitted login keeps it, and allocates more */
@@ -237,7 +295,7 @@ static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
 		mutex_unlock(&datblk_srv_lock);
 	}
 	if (status == DATBLK_ADMIT) {
-		datblk_login_accept(cr, conn, &attempt.welcome);
+		datblk_login_accept(cr, conn, &attempt);
 		return;
 	}
 	kfree(conn);
@@ -261,4 +319,33 @@ void datblk_port_login(struct work_struct *work)
 	while (dat_evd_dequeue(port->evd, &event) == DAT_SUCCESS)
 		datblk_login_answer(port, event.event_data.cr_arrival_event_data.cr_handle);
 	memalloc_noio_restore(noio);
+}
+
+/**
+ * datblk_login_execute - log a connection in to another device
+ * @cmd: a LOGIN, which has a buffer for the data of the answer
+ *
+ * Context: process, upcall of the connection.
+ * Return: DATBLK_STS_OK: the answer has data, which say whether the login was admitted.
+ */
+u8 datblk_login_execute(struct datblk_srv_command *cmd)
+{
+	struct datblk_connection *conn = cmd->conn;
+	void *answer = conn->data.regions[cmd->buffer].address;
+	struct datblk_attempt attempt = {
+		.data = conn->receives.regions[cmd->receive].address + cmd->c.offset,
+		.size = cmd->c.length,
+		.peer = (struct sockaddr *)&conn->peer,
+	};
+	unsigned int status;
+	const void *reply;
+	size_t size;
+
+	mutex_lock(&datblk_srv_lock);
+	status = datblk_login_admit_again(&attempt, conn, cmd->c.login);
+	mutex_unlock(&datblk_srv_lock);
+	reply = datblk_login_reply(&attempt, status, &size);
+	memset(answer, 0, DATBLK_LOGIN_BYTES);
+	memcpy(answer, reply, size);
+	return DATBLK_STS_OK;
 }

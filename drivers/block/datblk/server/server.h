@@ -118,7 +118,7 @@ struct datblk_port {
  */
 struct datblk_srv_command {
 	struct datblk_connection *conn;
-	struct datblk_srv_login *login;		/* to which it belongs */
+	struct datblk_srv_login *login;		/* to which it belongs; not of a PING */
 	struct datblk_command c;
 	bool busy;				/* received, and the answer has not been posted */
 	int receive;				/* receive buffer with its data, or -1 */
@@ -146,14 +146,21 @@ struct datblk_srv_message {
 	u16 buffers[DATBLK_BATCH];
 };
 
-/* A connection request, until it has been answered. On the stack of the work item login */
+/*
+ * A connection request or a LOGIN, until it has been answered. On the stack of the work item login,
+ * or of an upcall of the connection.
+ */
 struct datblk_attempt {
-	DAT_CR_PARAM param;
+	const void *data;			/* private data of the request */
+	size_t size;				/* of them */
+	const struct sockaddr *peer;		/* address of the client */
 	struct datblk_login req;
 	bool has_proof;				/* the second request of a client with a key */
 	struct datblk_transcript transcript;	/* of a login that wants a proof */
 	struct datblk_wire_proof proof;
+	struct datblk_export *export;		/* which may be used; datblk_srv_lock */
 	struct datblk_welcome welcome;		/* if it is admitted */
+	struct datblk_refusal refusal;		/* if it is refused */
 	const char *why;			/* for the log, if more exact than the status */
 };
 
@@ -163,11 +170,15 @@ enum {
 	DATBLK_CONN_USED,			/* it has sent a command */
 };
 
-/* The use of an export by a connection. It is on the list of the export from its admission */
+/*
+ * The use of an export by a connection. It is on the list of the export from its admission until
+ * it has ended, and its I/O, too. Its place may then have another login.
+ */
 struct datblk_srv_login {
 	struct datblk_connection *conn;		/* constant */
-	struct datblk_export *export;		/* constant; valid until it leaves the export */
+	struct datblk_export *export;		/* NULL: the place is free; datblk_srv_lock */
 	struct list_head of_export;		/* datblk_srv_lock */
+	bool ended;				/* by the client; datblk_srv_lock */
 	struct datblk_login req;		/* constant */
 	struct datblk_geometry geo;		/* what the welcome said; constant */
 	refcount_t ios;				/* I/O in flight, and one until the login ends */
@@ -183,7 +194,8 @@ struct datblk_connection {
 	struct list_head of_port;		/* datblk_srv_lock */
 	struct datblk_limits limits;		/* constant */
 	struct sockaddr_storage peer;		/* constant */
-	struct datblk_srv_login login;
+	struct datblk_srv_login logins[DATBLK_LOGINS];	/* by number */
+	refcount_t uses;			/* logins on lists, and one until the release */
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
@@ -200,6 +212,7 @@ struct datblk_connection {
 	struct llist_head done;			/* commands whose I/O has ended; lockless */
 	spinlock_t lock;			/* guards the following; bottom halves off */
 	u8 *users;				/* commands that need a receive buffer */
+	struct datblk_logins numbers;		/* of logins, that the commands may have */
 	unsigned int busy;			/* commands that are; READ_ONCE elsewhere */
 	struct datblk_srv_pool small, large;	/* data buffers */
 	struct list_head answers;		/* commands that wait to be answered */
@@ -209,8 +222,14 @@ struct datblk_connection {
 	unsigned long flags;			/* atomic bits */
 	struct completion login_done;		/* the login does not use it any more */
 	struct delayed_work first_command;	/* time limit of the first command */
-	struct work_struct release;		/* ends its use of the port, and its login */
+	struct work_struct release;		/* ends its use of the port, and its logins */
 };
+
+/* Has a login ended that still is on the list of its export? datblk_srv_lock held */
+static inline bool datblk_login_over(const struct datblk_srv_login *login)
+{
+	return login->ended || test_bit(DATBLK_CONN_DEAD, &login->conn->flags);
+}
 
 int datblk_srv_wait(const enum datblk_srv_state *state);
 
@@ -240,6 +259,7 @@ void datblk_port_close(struct work_struct *work);
 
 bool datblk_login_may_list(const struct datblk_export *export, const struct sockaddr *peer);
 void datblk_port_login(struct work_struct *work);
+u8 datblk_login_execute(struct datblk_srv_command *cmd);
 
 int datblk_auth_set_key(struct datblk_export *export, const char *hex);
 int datblk_auth_set_host_key(struct datblk_export *export, u64 host, const char *hex);
@@ -256,6 +276,9 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 int datblk_conn_open(struct datblk_connection *conn);
 void datblk_conn_end(struct datblk_connection *conn);
 void datblk_conn_put_login(struct datblk_srv_login *login);
+void datblk_conn_add_login(struct datblk_connection *conn, unsigned int number,
+			   struct datblk_export *export, const struct datblk_login *req);
+bool datblk_conn_end_login(struct datblk_connection *conn, unsigned int number);
 void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw);
 void datblk_conn_kick(struct datblk_connection *conn);
 int datblk_conn_receive(struct datblk_connection *conn, unsigned int index);

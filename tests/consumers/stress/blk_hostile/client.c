@@ -54,6 +54,10 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 		if (peer->honest && answers[i].status && test_bit(answers[i].tag, peer->succeeds))
 			test_fail("tag %u: expected a success, status %u", answers[i].tag,
 				  answers[i].status);
+		if (answers[i].tag != datblk_login_tag(&peer->limits))
+			continue;
+		peer->private_size = min_t(u32, answers[i].length, sizeof(peer->private));
+		memcpy(peer->private, message + answers[i].offset, peer->private_size);
 	}
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
 		WRITE_ONCE(peer->registered, false);
@@ -147,7 +151,15 @@ static bool admitted(struct hostile_peer *peer)
 	return false;
 }
 
-static struct hostile_peer *meet(bool honest, bool receives)
+/**
+ * hostile_meet - connect to the server
+ * @honest:   log in correctly, to the device for correct messages
+ * @receives: post receives
+ *
+ * Context: process.
+ * Return: the connection, or NULL: for an honest one, the failure has been noted.
+ */
+struct hostile_peer *hostile_meet(bool honest, bool receives)
 {
 	struct hostile_peer *peer = hostile_peer_new();
 
@@ -195,11 +207,23 @@ static bool attack(struct hostile_peer *peer)
 	return hostile_one_in(&peer->rnd, 2);
 }
 
+/**
+ * hostile_all_answered - wait until all commands have been answered
+ * @peer: a connection that has sent correct messages only
+ *
+ * Context: process.
+ * Return: false if it ends before, or takes too long.
+ */
+bool hostile_all_answered(struct hostile_peer *peer)
+{
+	return wait_for(peer, READ_ONCE(peer->answers) == peer->commands) &&
+	       !READ_ONCE(peer->over);
+}
+
 static bool correct(struct hostile_peer *peer)
 {
 	/* Another login may replace the connection, unless it is the honest one */
-	if (send_one(peer, false) && wait_for(peer, READ_ONCE(peer->answers) == peer->commands) &&
-	    !READ_ONCE(peer->over))
+	if (send_one(peer, false) && hostile_all_answered(peer))
 		return true;
 	if (READ_ONCE(peer->over) && !peer->honest)
 		return false;
@@ -218,8 +242,14 @@ static bool turn(struct hostile_peer *peer)
 	return peer->sound && !hostile_one_in(&peer->rnd, 16) ? correct(peer) : attack(peer);
 }
 
-/* The server must end this connection. The honest one is not affected */
-static void expect_end(struct hostile_peer *peer, const char *why)
+/**
+ * hostile_expect_end - expect that the server ends a connection, and not the honest one
+ * @peer: the connection, which is freed
+ * @why:  what it has done
+ *
+ * Context: process.
+ */
+void hostile_expect_end(struct hostile_peer *peer, const char *why)
 {
 	wait_for(peer, false);
 	if (!READ_ONCE(peer->over))
@@ -232,7 +262,7 @@ static void expect_end(struct hostile_peer *peer, const char *why)
 /* Uses the same tags again and again, without a wait for answers */
 static void overrun(void)
 {
-	struct hostile_peer *peer = meet(true, true);
+	struct hostile_peer *peer = hostile_meet(true, true);
 	unsigned long end = test_deadline(TEST_HANG_MS);
 
 	if (!peer)
@@ -241,18 +271,18 @@ static void overrun(void)
 	peer->sound = false;
 	while (!test_stopping() && time_before(jiffies, end) && send_one(peer, false))
 		;
-	expect_end(peer, "that uses tags twice");
+	hostile_expect_end(peer, "that uses tags twice");
 }
 
 /* Its adapter asks for the repetition of each answer, and would do so forever */
 static void deaf(void)
 {
-	struct hostile_peer *peer = meet(true, false);
+	struct hostile_peer *peer = hostile_meet(true, false);
 
 	if (!peer)
 		return;
 	send_one(peer, false);
-	expect_end(peer, "without receives");
+	hostile_expect_end(peer, "without receives");
 }
 
 /**
@@ -266,15 +296,16 @@ void hostile_client(void)
 	unsigned int i;
 
 	hostile_seed(&rnd);
-	peers[0] = meet(true, true);
+	peers[0] = hostile_meet(true, true);
 	if (peers[0]) {
 		overrun();
 		deaf();
+		hostile_logins();
 	}
 	while (!hostile_done()) {
 		i = hostile_below(&rnd, PEERS);
 		if (!peers[i]) {
-			peers[i] = meet(!i, !i || !hostile_one_in(&rnd, 8));
+			peers[i] = hostile_meet(!i, !i || !hostile_one_in(&rnd, 8));
 		} else if (!turn(peers[i])) {
 			hostile_peer_free(peers[i]);
 			peers[i] = NULL;

@@ -7,6 +7,7 @@
  *	peer.c		a connection: its queue pair, its memory, its completions
  *	messages.c	messages, correct and spoiled ones
  *	client.c	the hostile client
+ *	logins.c	its connections with several logins
  *	intruder.c	a client without the key of the server
  *	server.c	the hostile server
  */
@@ -22,7 +23,8 @@
 
 #define HOSTILE_DEPTH	16		/* tags of a connection */
 #define HOSTILE_SENDS	32		/* messages in flight of a connection */
-#define HOSTILE_RECVS	(HOSTILE_DEPTH + 1)
+#define HOSTILE_TAGS	(HOSTILE_DEPTH + 2)
+#define HOSTILE_RECVS	HOSTILE_TAGS
 #define HOSTILE_ROOM	SZ_64K		/* of a message, larger than the protocol allows */
 #define HOSTILE_REGION	SZ_16K		/* memory that a key of the client covers */
 
@@ -54,14 +56,14 @@ struct hostile_peer {
 	struct rnd_state rnd;		/* of whoever sends: the thread or the completions */
 	struct datblk_limits limits;	/* what the peers have agreed on */
 	struct datblk_geometry geo;
-	u8 private[sizeof(struct datblk_welcome)];	/* of an accept or a reject */
+	u8 private[sizeof(struct datblk_welcome)];	/* that have answered a login */
 	u8 private_size;
 	/* The client; the counters are written by the side that is named, and read by the other */
 	bool sound;			/* it has sent correct messages only, and has receives */
 	bool honest;			/* it stays sound, and no login replaces it */
 	/* Tags of commands that have not been answered, and of those that must succeed; atomic */
-	DECLARE_BITMAP(outstanding, HOSTILE_DEPTH + 1);
-	DECLARE_BITMAP(succeeds, HOSTILE_DEPTH + 1);
+	DECLARE_BITMAP(outstanding, HOSTILE_TAGS);
+	DECLARE_BITMAP(succeeds, HOSTILE_TAGS);
 	u32 commands;			/* sent, by the thread */
 	u32 answers;			/* by the completions */
 	bool registered;		/* the MR has a key that has not been invalidated */
@@ -120,9 +122,13 @@ u32 hostile_spoil(struct hostile_peer *peer, void *message, u32 size);
 int hostile_client_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 bool hostile_resolve(struct hostile_peer *peer);
 bool hostile_wait_outcome(struct hostile_peer *peer);
+struct hostile_peer *hostile_meet(bool honest, bool receives);
+bool hostile_all_answered(struct hostile_peer *peer);
+void hostile_expect_end(struct hostile_peer *peer, const char *why);
 
-/* client.c, intruder.c, server.c: the thread of the test */
+/* client.c, logins.c, intruder.c, server.c: the thread of the test */
 void hostile_client(void);
+void hostile_logins(void);
 void hostile_intruder(void);
 void hostile_server(void);
 

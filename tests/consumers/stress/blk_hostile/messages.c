@@ -100,7 +100,7 @@ u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *cou
 	for (i = 0; i < *count; i++) {
 		if (ping && i == *count - 1) {
 			cmds[i] = (struct datblk_command){ .op = DATBLK_OP_PING,
-						       .tag = peer->limits.depth };
+						       .tag = datblk_ping_tag(&peer->limits) };
 			break;
 		}
 		cmds[i].tag = i;

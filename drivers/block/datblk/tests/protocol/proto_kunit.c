@@ -200,7 +200,7 @@ static const struct change command_changes[] = {
 	{ "reserved field of a command", DATBLK_FLAW_RESERVED, COMMAND(7, reserved), .value = 1 },
 	{ "operation 0", DATBLK_FLAW_OP, COMMAND(0, op), .value = 0 },
 	{ "operation after the last", DATBLK_FLAW_OP, COMMAND(0, op),
-	  .value = DATBLK_OP_PING + 1 },
+	  .value = DATBLK_OP_MAX + 1 },
 	{ "unknown flag", DATBLK_FLAW_FLAGS, COMMAND(0, flags), .value = 0x81 },
 	{ "read with FUA", DATBLK_FLAW_FLAGS, COMMAND(2, flags),
 	  .value = DATBLK_INLINE | DATBLK_FUA },
@@ -212,6 +212,9 @@ static const struct change command_changes[] = {
 	{ "tag of a ping", DATBLK_FLAW_TAG, COMMAND(7, tag), .value = 32 },
 	{ "ping with the tag of a command", DATBLK_FLAW_TAG, COMMAND(5, op),
 	  .value = DATBLK_OP_PING },
+	{ "tag of a login", DATBLK_FLAW_TAG, COMMAND(7, tag), .value = 33 },
+	{ "number of a login beyond the last", DATBLK_FLAW_LOGIN, COMMAND(3, login),
+	  .value = DATBLK_LOGINS },
 	{ "largest tag", DATBLK_FLAW_TAG, COMMAND(7, tag), .value = U16_MAX },
 	{ "tag twice", DATBLK_FLAW_TWICE, COMMAND(7, tag), .value = 0 },
 	{ "read of nothing", DATBLK_FLAW_LENGTH, COMMAND(2, length), .value = 0 },
@@ -265,6 +268,7 @@ static const struct change ping_changes[] = {
 	{ "ping with a sector", DATBLK_FLAW_SECTOR, COMMAND(0, sector), .value = 1 },
 	{ "ping with an address", DATBLK_FLAW_KEY, COMMAND(0, address), .value = 4096 },
 	{ "ping with a key", DATBLK_FLAW_KEY, COMMAND(0, key), .value = 1 },
+	{ "ping of a login", DATBLK_FLAW_LOGIN, COMMAND(0, login), .value = 1 },
 };
 
 static void malformed_pings(struct kunit *test)
@@ -313,7 +317,8 @@ static const struct change answer_changes[] = {
 	{ "more data than the answers have", DATBLK_FLAW_DATA, ANSWER(0, length), .value = 3584 },
 	{ "unknown flag", DATBLK_FLAW_FLAGS, ANSWER(2, flags), .value = DATBLK_FUA },
 	{ "data after a failure", DATBLK_FLAW_FLAGS, ANSWER(0, status), .value = DATBLK_STS_IO },
-	{ "tag beyond the depth", DATBLK_FLAW_TAG, ANSWER(1, tag), .value = 33 },
+	{ "tag beyond the last", DATBLK_FLAW_TAG, ANSWER(1, tag), .value = 34 },
+	{ "more data than a login has", DATBLK_FLAW_LENGTH, ANSWER(0, tag), .value = 33 },
 	{ "tag twice", DATBLK_FLAW_TWICE, ANSWER(3, tag), .value = 2 },
 	{ "unknown status", DATBLK_FLAW_STATUS, ANSWER(1, status), .value = DATBLK_STS_MAX + 1 },
 	{ "length without data", DATBLK_FLAW_LENGTH, ANSWER(2, length), .value = 512 },
