@@ -51,7 +51,7 @@ blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret)
 	case DAT_MODEL_NOT_SUPPORTED:
 		return BLK_STS_IOERR;
 	default:
-		datblk_session_used(queue->disk);
+		datblk_session_used(queue->remote);
 		datblk_queue_lost(queue);
 		return BLK_STS_RESOURCE;
 	}
@@ -71,8 +71,7 @@ static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request 
 	ret = kdat_lmr_fmr_sg(queue->lmrs[rq->tag], pdu->sgl, datblk_map_sg(rq, pdu->sgl), priv,
 			      queue->ep, none, DAT_COMPLETION_SUPPRESS_FLAG, &local, &pdu->c.key);
 	pdu->c.address = offset_in_page(pdu->sgl->offset);
-	trace_datblk_register(datblk_host, queue->disk->number, queue->index, rq->tag, pdu->c.key,
-			      ret);
+	trace_datblk_register(datblk_host, pdu->number, queue->index, rq->tag, pdu->c.key, ret);
 	return datblk_request_exposed(queue, ret);
 }
 
@@ -108,6 +107,9 @@ static void datblk_rq_copy_in(struct request *rq, const void *from)
 
 static void datblk_rq_describe(struct request *rq, struct datblk_pdu *pdu, u8 op)
 {
+	const struct datblk_disk *disk = rq->q->queuedata;
+
+	pdu->number = disk->number;
 	pdu->own = false;
 	pdu->posted = false;
 	pdu->lost = false;
@@ -165,7 +167,7 @@ static blk_status_t datblk_rq_refuse(struct datblk_disk *disk)
 static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_queue_data *bd)
 {
 	struct datblk_disk *disk = hctx->queue->queuedata;
-	struct datblk_queue *queue = &disk->queues[hctx->queue_num];
+	struct datblk_queue *queue = &disk->remote->queues[hctx->queue_num];
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(bd->rq);
 	u8 op = datblk_rq_operation(bd->rq);
 	blk_status_t status;
@@ -186,7 +188,7 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk
 		return BLK_STS_NOTSUPP;
 	}
 	if (op == DATBLK_OP_READ || op == DATBLK_OP_WRITE) {
-		if (pdu->c.length <= disk->limits.inline_max) {
+		if (pdu->c.length <= disk->remote->limits.inline_max) {
 			pdu->c.flags |= DATBLK_INLINE;
 		} else {
 			status = datblk_rq_expose(queue, bd->rq);
@@ -211,7 +213,7 @@ static void datblk_commit_rqs(struct blk_mq_hw_ctx *hctx)
 
 	/* As in datblk_queue_rq() */
 	if (smp_load_acquire(&disk->state) < DATBLK_FAILING)
-		datblk_queue_commit(&disk->queues[hctx->queue_num]);
+		datblk_queue_commit(&disk->remote->queues[hctx->queue_num]);
 }
 
 /**
@@ -288,8 +290,8 @@ enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datb
 	datblk_account_writes(disk, pdu);
 	if (pdu->status == BLK_STS_NOTSUPP)
 		datblk_forget_operation(rq->q, pdu->c.op);
-	if (!READ_ONCE(disk->had_answer))
-		WRITE_ONCE(disk->had_answer, true);
+	if (!READ_ONCE(disk->remote->had_answer))
+		WRITE_ONCE(disk->remote->had_answer, true);
 	return DATBLK_SOUND;
 }
 
@@ -348,8 +350,8 @@ static void datblk_complete_rq(struct request *rq)
 
 /**
  * datblk_request_lost - count the loss of a command with its session
- * @disk: the disk, whose session has ended
- * @pdu:  the command, which has no answer
+ * @remote: the server of its disk, whose session has ended
+ * @pdu:    the command, which has no answer
  *
  * If the server answered anything in the session, even only the first ping, this command may be
  * what ended it: an MTU black hole swallows its data, and every answer after that. Without the
@@ -358,9 +360,9 @@ static void datblk_complete_rq(struct request *rq)
  *
  * Context: any.
  */
-void datblk_request_lost(const struct datblk_disk *disk, struct datblk_pdu *pdu)
+void datblk_request_lost(const struct datblk_remote *remote, struct datblk_pdu *pdu)
 {
-	pdu->retries += disk->greeted || disk->had_answer || disk->had_pong ||
+	pdu->retries += remote->greeted || remote->had_answer || remote->had_pong ||
 			datblk_wants_stable(pdu);
 	pdu->lost = true;
 }
@@ -385,7 +387,7 @@ bool datblk_request_cancel(struct request *rq, void *data)
 		return true;
 	if (pdu->c.op == DATBLK_OP_FLUSH)
 		datblk_writes_flush_failed(&disk->writes, pdu->unflushed);
-	datblk_request_lost(disk, pdu);
+	datblk_request_lost(disk->remote, pdu);
 	blk_mq_complete_request(rq);
 	return true;
 }
@@ -452,9 +454,9 @@ static enum blk_eh_timer_return datblk_timed_out(struct request *rq)
 	struct datblk_disk *disk = rq->q->queuedata;
 
 	if (datblk_disk_removal_expired(disk))
-		datblk_session_lost(disk);
+		datblk_session_lost(disk->remote);
 	else
-		datblk_queue_heartbeat(&disk->queues[rq->mq_hctx->queue_num]);
+		datblk_queue_heartbeat(&disk->remote->queues[rq->mq_hctx->queue_num]);
 	return BLK_EH_RESET_TIMER;
 }
 

@@ -47,16 +47,20 @@
 /* Private data of an accept or a reject: the rest of a longer one has no meaning */
 #define DATBLK_PRIVATE_ROOM	sizeof(struct datblk_welcome)
 
-/* What the administrator asks for */
-struct datblk_options {
+/* What the administrator asks for: the connections to a server */
+struct datblk_remote_options {
 	char ia[DAT_NAME_MAX_LENGTH];	/* of the paths that name none */
-	char device[DATBLK_NAME_MAX];
-	struct crypto_shash *key;	/* client and server prove that they have it; NULL: none */
 	u16 qual;
 	bool round_robin;		/* the queues are spread over the paths */
 	unsigned int queues;
 	unsigned int depth;
 	unsigned int io_kib;
+};
+
+/* And a disk */
+struct datblk_options {
+	char device[DATBLK_NAME_MAX];
+	struct crypto_shash *key;	/* client and server prove that they have it; NULL: none */
 	/* Seconds without a good session until I/O fails, until the client gives up; 0: never */
 	unsigned int fail_io_timeout;
 	unsigned int reconnect_timeout;
@@ -131,17 +135,15 @@ enum datblk_state {
 };
 
 /*
- * A disk. The task that connects it owns the session until the disk goes live, then the work item
- * recover does. The last run of that work item closes the session: see datblk_session_end().
+ * A server, as a disk uses it: the paths to it, and the session. The task that connects the disk
+ * owns the session until the disk goes live, then the work item recover does. The last run of that
+ * work item closes the session: see datblk_session_end().
  */
-struct datblk_disk {
-	struct list_head link;		/* datblk_disks_lock of control.c */
-	int id;
-	u16 number;			/* for the login; constant once the disk is on the list */
-	bool added;			/* datblk_disks_lock */
-	bool removing;			/* datblk_disks_lock */
-	bool closing;			/* cannot be opened any more; READ_ONCE */
-	struct datblk_options options;	/* constant */
+struct datblk_remote {
+	struct list_head disks;		/* constant; only one */
+	int id;				/* of the disk; constant */
+	u16 number;			/* of the disk; constant, as there */
+	struct datblk_remote_options options;	/* constant */
 	struct datblk_path paths[DATBLK_PATHS_MAX];
 	unsigned int path_count;	/* constant */
 	unsigned int path;		/* of queue 0, or to be tried next; as paths[].state */
@@ -152,44 +154,60 @@ struct datblk_disk {
 	unsigned int refusals;		/* of probes, in succession; by probe; READ_ONCE */
 	unsigned long renewed;		/* jiffies of the last one; as path */
 	bool renewing;			/* a good session was closed for another one; as path */
-	enum datblk_state state;	/* written by cmpxchg or by the owner of the session */
-	bool deleting;			/* requests need not wait for a connection; set once */
-	unsigned long deadline;		/* jiffies until which a removal waits for requests */
+	enum datblk_state state;	/* CONNECTING, LIVE or RECOVERING; cmpxchg, or the owner */
 	bool removed;			/* the work item closes the session; set once */
 	bool lost;			/* the session cannot be used; barriers, see session.c */
 	bool had_command;		/* the session has had a command; READ_ONCE */
 	bool greeted;			/* it has answered the first ping of a queue; READ_ONCE */
 	bool had_answer;		/* the session has answered a command; READ_ONCE */
 	bool had_pong;			/* it has answered a ping of a heartbeat; READ_ONCE */
-	const char *reason;		/* why there is no session; by the session's owner */
-	u32 incarnation;		/* of the session */
-	u32 recoveries;			/* number of sessions after the first */
-	atomic_t errors;		/* requests that have failed; no lock */
+	const char *reason;		/* of the last failed attempt; by the session's owner */
 	struct datblk_limits limits;	/* constant after the first session */
-	struct datblk_geometry geo;	/* of the session */
-	uuid_t uuid;			/* constant after the first session */
-	struct datblk_writes writes;
-	struct datblk_kept kept;
-	struct datblk_pdu *repeats;	/* one for each tag of a queue, if writes are kept */
 	wait_queue_head_t repeated;	/* woken when all are answered, or never will be */
-	u64 repeated_to;		/* furthest position of a repeat; by the session's owner */
 	bool open;			/* the session exists; by its owner; READ_ONCE */
-	bool quiesced;			/* by the session's owner */
-	unsigned long good_at;		/* jiffies when a session was last known to be good */
 	unsigned long live_at;		/* jiffies when the session went live */
 	unsigned long command_at;	/* jiffies of its first command; READ_ONCE */
 	unsigned int backoff;		/* ms until the next attempt */
 	struct delayed_work recover;
 	struct delayed_work probe;
 	struct blk_mq_tag_set set;
+	struct datblk_queue *queues;
+};
+
+/* A disk. The owner of the session of its server is meant below */
+struct datblk_disk {
+	struct list_head link;		/* datblk_disks_lock of control.c */
+	struct datblk_remote *remote;	/* constant, like of_remote */
+	struct list_head of_remote;
+	int id;
+	u16 number;			/* for the login; constant once the disk is on the list */
+	bool added;			/* datblk_disks_lock */
+	bool removing;			/* datblk_disks_lock */
+	bool closing;			/* cannot be opened any more; READ_ONCE */
+	struct datblk_options options;	/* constant */
+	enum datblk_state state;	/* by the session's owner; READ_ONCE */
+	const char *reason;		/* why it has no session; as state */
+	bool deleting;			/* requests need not wait for a connection; set once */
+	unsigned long deadline;		/* jiffies until which a removal waits for requests */
+	u32 incarnation;		/* of the session */
+	u32 recoveries;			/* number of sessions after the first */
+	atomic_t errors;		/* requests that have failed; no lock */
+	struct datblk_geometry geo;	/* of the session */
+	struct datblk_geometry next_geo;	/* of a login, until the session is live */
+	uuid_t uuid;			/* constant after the first session */
+	struct datblk_writes writes;
+	struct datblk_kept kept;
+	struct datblk_pdu *repeats;	/* one for each tag of a queue, if writes are kept */
+	u64 repeated_to;		/* furthest position of a repeat; by the session's owner */
+	bool quiesced;			/* by the session's owner */
+	unsigned long good_at;		/* jiffies when a session was last known to be good */
 	struct gendisk *gendisk;	/* NULL until the first session exists */
 	struct dentry *debugfs;
-	struct datblk_queue *queues;
 };
 
 /* A hardware queue and its connection. All events come from one EVD, so upcalls are serial */
 struct datblk_queue {
-	struct datblk_disk *disk;	/* constant */
+	struct datblk_remote *remote;	/* constant */
 	unsigned int index;		/* constant */
 	struct datblk_path *path;	/* of its connection; by the session's owner; READ_ONCE */
 	DAT_PZ_HANDLE pz;
@@ -226,6 +244,8 @@ struct datblk_queue {
 struct datblk_pdu {
 	struct list_head link;		/* queue->pending, then queue->flying */
 	struct datblk_command c;
+	u16 number;			/* of its disk, for tracepoints */
+	const struct datblk_disk *disk;	/* of a repeated write */
 	bool own;			/* a ping or a repeated write: has no request */
 	blk_status_t status;
 	bool posted;			/* its message has been posted */
@@ -239,9 +259,14 @@ struct datblk_pdu {
 };
 
 /* The path of the session, that of its first queue, or the one to be tried next */
-static inline struct datblk_path *datblk_path(struct datblk_disk *disk)
+static inline struct datblk_path *datblk_path(struct datblk_remote *remote)
 {
-	return &disk->paths[READ_ONCE(disk->path)];
+	return &remote->paths[READ_ONCE(remote->path)];
+}
+
+static inline struct datblk_disk *datblk_first_disk(const struct datblk_remote *remote)
+{
+	return list_first_entry(&remote->disks, struct datblk_disk, of_remote);
 }
 
 extern struct workqueue_struct *datblk_wq;
@@ -267,33 +292,34 @@ void datblk_disk_abort(struct datblk_disk *disk);
 void datblk_disk_remove(struct datblk_disk *disk);
 bool datblk_disk_removal_expired(const struct datblk_disk *disk);
 void datblk_disk_free(struct datblk_disk *disk);
+void datblk_remote_free(struct datblk_remote *remote);
 
-int datblk_session_open(struct datblk_disk *disk);
-void datblk_session_close(struct datblk_disk *disk);
-void datblk_session_end(struct datblk_disk *disk);
-void datblk_session_lost(struct datblk_disk *disk);
-void datblk_session_used(struct datblk_disk *disk);
-bool datblk_session_ended(struct datblk_disk *disk);
-void datblk_session_live(struct datblk_disk *disk);
+int datblk_session_open(struct datblk_remote *remote);
+void datblk_session_close(struct datblk_remote *remote);
+void datblk_session_end(struct datblk_remote *remote);
+void datblk_session_lost(struct datblk_remote *remote);
+void datblk_session_used(struct datblk_remote *remote);
+bool datblk_session_ended(struct datblk_remote *remote);
+void datblk_session_live(struct datblk_remote *remote);
 void datblk_session_recover(struct work_struct *work);
 
-int datblk_path_add(struct datblk_disk *disk, char *text);
-int datblk_paths_complete(struct datblk_disk *disk);
-bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason);
-int datblk_paths_limit_io(struct datblk_disk *disk);
-unsigned int datblk_path_for(const struct datblk_disk *disk, unsigned int queue);
-unsigned long datblk_paths_failed(const struct datblk_disk *disk);
-bool datblk_paths_missing(const struct datblk_disk *disk);
-void datblk_paths_live(struct datblk_disk *disk);
-void datblk_paths_restore(struct datblk_disk *disk, unsigned long paths);
-ssize_t datblk_paths_show(struct datblk_disk *disk, char *page);
+int datblk_path_add(struct datblk_remote *remote, char *text);
+int datblk_paths_complete(struct datblk_remote *remote);
+bool datblk_path_next(struct datblk_remote *remote, int err, const char *reason);
+int datblk_paths_limit_io(struct datblk_remote *remote);
+unsigned int datblk_path_for(const struct datblk_remote *remote, unsigned int queue);
+unsigned long datblk_paths_failed(const struct datblk_remote *remote);
+bool datblk_paths_missing(const struct datblk_remote *remote);
+void datblk_paths_live(struct datblk_remote *remote);
+void datblk_paths_restore(struct datblk_remote *remote, unsigned long paths);
+ssize_t datblk_paths_show(struct datblk_remote *remote, char *page);
 
 void datblk_probe(struct work_struct *work);
-unsigned long datblk_probe_delay(const struct datblk_disk *disk);
-void datblk_probe_later(struct datblk_disk *disk);
-void datblk_probe_session(struct datblk_disk *disk);
-void datblk_probe_renewal(struct datblk_disk *disk);
-void datblk_probe_answered(struct datblk_disk *disk, unsigned long statuses);
+unsigned long datblk_probe_delay(const struct datblk_remote *remote);
+void datblk_probe_later(struct datblk_remote *remote);
+void datblk_probe_session(struct datblk_remote *remote);
+void datblk_probe_renewal(struct datblk_remote *remote);
+void datblk_probe_answered(struct datblk_remote *remote, unsigned long statuses);
 
 int datblk_queue_open(struct datblk_queue *queue);
 void datblk_queue_drop(struct datblk_queue *queue);
@@ -321,7 +347,7 @@ blk_status_t datblk_blk_status(u8 status);
 blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret);
 void datblk_request_data(struct datblk_pdu *pdu, void *to);
 bool datblk_request_again(struct datblk_pdu *pdu);
-void datblk_request_lost(const struct datblk_disk *disk, struct datblk_pdu *pdu);
+void datblk_request_lost(const struct datblk_remote *remote, struct datblk_pdu *pdu);
 bool datblk_request_cancel(struct request *rq, void *data);
 bool datblk_request_mark(struct request *rq, void *data);
 bool datblk_request_old(struct request *rq, void *data);
@@ -335,7 +361,7 @@ void datblk_debugfs_init(void);
 void datblk_debugfs_exit(void);
 
 int datblk_discover(char *line, char *text, size_t room);
-unsigned int datblk_discover_probe(struct datblk_disk *disk, const struct datblk_path *path);
+unsigned int datblk_discover_probe(struct datblk_remote *remote, const struct datblk_path *path);
 
 int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib);
 void datblk_kept_add(struct datblk_kept *kept, unsigned int queue, const struct datblk_command *c,
@@ -347,7 +373,7 @@ bool datblk_kept_begin(struct datblk_kept *kept, struct datblk_kept_cursor *curs
 bool datblk_kept_next(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor);
 void datblk_kept_read(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor, void *to,
 		      u32 length);
-void datblk_resubmit_data(const struct datblk_disk *disk, const struct datblk_pdu *pdu, void *to);
+void datblk_resubmit_data(const struct datblk_pdu *pdu, void *to);
 int datblk_resubmit_all(struct datblk_disk *disk, struct datblk_kept_cursor *cursor,
 			int (*batch)(struct datblk_disk *disk, struct datblk_kept_cursor *cursor));
 int datblk_resubmit_alloc(struct datblk_disk *disk);

@@ -85,18 +85,16 @@ static int datblk_parse_policy(const char *value, bool *round_robin)
 	return *round_robin || !strcmp(value, "failover") ? 0 : -EINVAL;
 }
 
-static int datblk_parse_option(struct datblk_disk *disk, const char *name, char *value)
+static int datblk_parse_remote_option(struct datblk_remote *remote, const char *name, char *value)
 {
-	struct datblk_options *options = &disk->options;
+	struct datblk_remote_options *options = &remote->options;
 	unsigned int number;
 	int err;
 
 	if (!strcmp(name, "ia"))
 		return datblk_parse_text(value, options->ia, sizeof(options->ia));
 	if (!strcmp(name, "address"))
-		return datblk_path_add(disk, value);
-	if (!strcmp(name, "device"))
-		return datblk_parse_text(value, options->device, sizeof(options->device));
+		return datblk_path_add(remote, value);
 	if (!strcmp(name, "policy"))
 		return datblk_parse_policy(value, &options->round_robin);
 	if (!strcmp(name, "queues"))
@@ -106,6 +104,19 @@ static int datblk_parse_option(struct datblk_disk *disk, const char *name, char 
 	if (!strcmp(name, "io_kib"))
 		return datblk_parse_number(value, DATBLK_IO_UNIT / 1024, DATBLK_IO_MAX / 1024,
 					   &options->io_kib);
+	if (strcmp(name, "qual"))
+		return -EINVAL;
+	err = datblk_parse_number(value, 1, U16_MAX, &number);
+	options->qual = number;
+	return err;
+}
+
+static int datblk_parse_option(struct datblk_disk *disk, const char *name, char *value)
+{
+	struct datblk_options *options = &disk->options;
+
+	if (!strcmp(name, "device"))
+		return datblk_parse_text(value, options->device, sizeof(options->device));
 	if (!strcmp(name, "fail_io_timeout"))
 		return datblk_parse_number(value, 0, INT_MAX / HZ, &options->fail_io_timeout);
 	if (!strcmp(name, "reconnect_timeout"))
@@ -114,25 +125,21 @@ static int datblk_parse_option(struct datblk_disk *disk, const char *name, char 
 		return datblk_parse_number(value, 0, SZ_1G / 1024, &options->resubmit_kib);
 	if (!strcmp(name, "key"))
 		return datblk_parse_key(value, options);
-	if (strcmp(name, "qual"))
-		return -EINVAL;
-	err = datblk_parse_number(value, 1, U16_MAX, &number);
-	options->qual = number;
-	return err;
+	return datblk_parse_remote_option(disk->remote, name, value);
 }
 
 static int datblk_parse_options(char *line, struct datblk_disk *disk)
 {
-	struct datblk_options *options = &disk->options;
+	struct datblk_remote_options *options = &disk->remote->options;
 	char *word, *name;
 	int err;
 
-	*options = (struct datblk_options){
+	disk->options.reconnect_timeout = 600;
+	*options = (struct datblk_remote_options){
 		.qual = DATBLK_QUAL,
 		.queues = min(num_online_cpus(), 4U),
 		.depth = 32,
 		.io_kib = 256,
-		.reconnect_timeout = 600,
 	};
 	while ((word = strsep(&line, " \t\n"))) {
 		if (!*word)
@@ -148,36 +155,57 @@ static int datblk_parse_options(char *line, struct datblk_disk *disk)
 	options->io_kib = round_down(options->io_kib, DATBLK_IO_UNIT / 1024);
 	/* The block layer uses no more */
 	options->queues = min(options->queues, nr_cpu_ids);
-	return *options->device ? datblk_paths_complete(disk) : -EINVAL;
+	return *disk->options.device ? datblk_paths_complete(disk->remote) : -EINVAL;
+}
+
+/* The options are known */
+static int datblk_remote_init(struct datblk_remote *remote)
+{
+	unsigned int i;
+
+	remote->queues = kvcalloc(remote->options.queues, sizeof(*remote->queues), GFP_KERNEL);
+	if (!remote->queues)
+		return -ENOMEM;
+	for (i = 0; i < remote->options.queues; i++) {
+		remote->queues[i].remote = remote;
+		remote->queues[i].index = i;
+		spin_lock_init(&remote->queues[i].lock);
+	}
+	remote->limits = (struct datblk_limits){
+		.depth = remote->options.depth,
+		.inline_max = DATBLK_INLINE_MAX,
+		.io_max = remote->options.io_kib * 1024,
+	};
+	INIT_DELAYED_WORK(&remote->recover, datblk_session_recover);
+	INIT_DELAYED_WORK(&remote->probe, datblk_probe);
+	init_waitqueue_head(&remote->repeated);
+	return 0;
 }
 
 static struct datblk_disk *datblk_disk_alloc(char *line)
 {
 	struct datblk_disk *disk = kzalloc(sizeof(*disk), GFP_KERNEL);
-	int err;
+	int err = -ENOMEM;
 
 	if (!disk)
 		return ERR_PTR(-ENOMEM);
-	err = datblk_parse_options(line, disk);
+	disk->remote = kzalloc(sizeof(*disk->remote), GFP_KERNEL);
+	if (!disk->remote)
+		goto free;
+	INIT_LIST_HEAD(&disk->remote->disks);
+	list_add(&disk->of_remote, &disk->remote->disks);
+	err = datblk_parse_options(line, disk) ?: datblk_remote_init(disk->remote);
 	if (err)
 		goto free;
-	err = -ENOMEM;
-	disk->queues = kvcalloc(disk->options.queues, sizeof(*disk->queues), GFP_KERNEL);
-	if (!disk->queues)
-		goto free;
-	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
-	INIT_DELAYED_WORK(&disk->probe, datblk_probe);
-	init_waitqueue_head(&disk->repeated);
 	/* Random, so that it is not close to that of an earlier disk with the same number */
 	disk->incarnation = get_random_u32();
 	disk->id = ida_alloc(&ids, GFP_KERNEL);
+	disk->remote->id = disk->id;
 	if (disk->id >= 0)
 		return disk;
 	err = disk->id;
 free:
-	datblk_key_free(disk->options.key);
-	kvfree(disk->queues);
-	kfree(disk);
+	datblk_disk_free(disk);
 	return ERR_PTR(err);
 }
 
@@ -199,20 +227,22 @@ static struct datblk_disk *datblk_number_user(const char *device, unsigned int n
  */
 static int datblk_disk_list(struct datblk_disk *disk)
 {
-	const char *least = disk->paths[0].address;
+	const struct datblk_remote *remote = disk->remote;
+	const char *least = remote->paths[0].address;
 	struct datblk_disk *user;
 	unsigned int i;
 	int err = 0;
 
-	for (i = 1; i < disk->path_count; i++)
-		if (strcmp(disk->paths[i].address, least) < 0)
-			least = disk->paths[i].address;
-	disk->number = jhash(least, strlen(least), disk->options.qual);
+	for (i = 1; i < remote->path_count; i++)
+		if (strcmp(remote->paths[i].address, least) < 0)
+			least = remote->paths[i].address;
+	disk->number = jhash(least, strlen(least), remote->options.qual);
 	mutex_lock(&datblk_disks_lock);
 	while ((user = datblk_number_user(disk->options.device, disk->number)) && !err) {
 		err = user->removing || READ_ONCE(user->deleting) ? -EBUSY : 0;
 		disk->number++;
 	}
+	disk->remote->number = disk->number;
 	list_add_tail(&disk->link, &disks);
 	mutex_unlock(&datblk_disks_lock);
 	return err;
@@ -259,7 +289,7 @@ static int datblk_connect(char *line, char *result)
 		err = -ECANCELED;
 	} else if (err) {
 		/* datblk_disk_abort() may have queued it just now */
-		cancel_delayed_work_sync(&disk->recover);
+		cancel_delayed_work_sync(&disk->remote->recover);
 		datblk_disk_gone(disk);
 	}
 	atomic_inc(&datblk_connects);

@@ -16,7 +16,7 @@ static void datblk_queue_show(struct seq_file *m, struct datblk_queue *queue)
 		   queue->index, queue->commands, queue->posted, queue->answers);
 	seq_printf(m, " busy=%u waiting=%u sending=%u", queue->busy, queue->waiting,
 		   queue->sending);
-	seq_printf(m, " path=%u", (unsigned int)(READ_ONCE(queue->path) - queue->disk->paths));
+	seq_printf(m, " path=%u", (unsigned int)(READ_ONCE(queue->path) - queue->remote->paths));
 	if (queue->pinging)
 		seq_printf(m, " ping=%ums", jiffies_to_msecs(jiffies - queue->pinged));
 	spin_unlock_bh(&queue->lock);
@@ -25,11 +25,11 @@ static void datblk_queue_show(struct seq_file *m, struct datblk_queue *queue)
 
 static int queues_show(struct seq_file *m, void *v)
 {
-	struct datblk_disk *disk = m->private;
+	struct datblk_remote *remote = m->private;
 	unsigned int i;
 
-	for (i = 0; i < disk->options.queues; i++)
-		datblk_queue_show(m, &disk->queues[i]);
+	for (i = 0; i < remote->options.queues; i++)
+		datblk_queue_show(m, &remote->queues[i]);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(queues);
@@ -43,7 +43,8 @@ DEFINE_SHOW_ATTRIBUTE(queues);
 void datblk_debugfs_add(struct datblk_disk *disk)
 {
 	disk->debugfs = debugfs_create_dir(disk->gendisk->disk_name, datblk_debugfs_root);
-	debugfs_create_file("queues", 0400, disk->debugfs, disk, &queues_fops);
+	debugfs_create_file("queues", 0400, disk->debugfs, disk->remote,
+			    &queues_fops);
 }
 
 /**

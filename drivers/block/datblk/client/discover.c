@@ -187,8 +187,8 @@ int datblk_discover(char *line, char *text, size_t room)
 
 /**
  * datblk_discover_probe - see whether a server would admit the next session over a path
- * @disk: a disk with a session
- * @path: the path
+ * @remote: a server with a session
+ * @path:   the path
  *
  * The request is a login that is older than the session. The server checks the name, the address
  * and whether a key is needed, and then refuses it, because it is late, or because a connection of
@@ -199,7 +199,7 @@ int datblk_discover(char *line, char *text, size_t room)
  * Return: the status of the refusal, DATBLK_REFUSE_LATE if there was no other reason; DATBLK_ADMIT
  * if there is no answer.
  */
-unsigned int datblk_discover_probe(struct datblk_disk *disk, const struct datblk_path *path)
+unsigned int datblk_discover_probe(struct datblk_remote *remote, const struct datblk_path *path)
 {
 	struct datblk_discovery *list = kzalloc(sizeof(*list), GFP_KERNEL);
 	struct datblk_wire_login login;
@@ -209,8 +209,8 @@ unsigned int datblk_discover_probe(struct datblk_disk *disk, const struct datblk
 		return DATBLK_ADMIT;
 	strscpy(list->ia_name, path->ia_name, sizeof(list->ia_name));
 	list->to = path->to;
-	list->qual = disk->options.qual;
-	datblk_login_fill_late(&disk->queues[0], &login);
+	list->qual = remote->options.qual;
+	datblk_login_fill_late(&remote->queues[0], &login);
 	if (!datblk_discover_open(list)) {
 		if (!datblk_discover_ask(list, sizeof(login), &login))
 			status = datblk_check_refusal(list->private, list->size);

@@ -56,19 +56,20 @@ static ssize_t address_show(struct device *dev, struct device_attribute *attr, c
 {
 	struct datblk_disk *disk = datblk_disk_of(dev);
 
-	return sysfs_emit(page, "%s %u\n", datblk_path(disk)->address, disk->options.qual);
+	return sysfs_emit(page, "%s %u\n", datblk_path(disk->remote)->address,
+			  disk->remote->options.qual);
 }
 static DEVICE_ATTR_RO(address);
 
 static ssize_t ia_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", datblk_path(datblk_disk_of(dev))->ia_name);
+	return sysfs_emit(page, "%s\n", datblk_path(datblk_disk_of(dev)->remote)->ia_name);
 }
 static DEVICE_ATTR_RO(ia);
 
 static ssize_t paths_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return datblk_paths_show(datblk_disk_of(dev), page);
+	return datblk_paths_show(datblk_disk_of(dev)->remote, page);
 }
 static DEVICE_ATTR_RO(paths);
 
@@ -80,20 +81,21 @@ static DEVICE_ATTR_RO(export);
 
 static ssize_t queues_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%u\n", datblk_disk_of(dev)->options.queues);
+	return sysfs_emit(page, "%u\n", datblk_disk_of(dev)->remote->options.queues);
 }
 static DEVICE_ATTR_RO(queues);
 
 static ssize_t policy_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", datblk_disk_of(dev)->options.round_robin ? "round-robin" :
-										   "failover");
+	const struct datblk_remote *remote = datblk_disk_of(dev)->remote;
+
+	return sysfs_emit(page, "%s\n", remote->options.round_robin ? "round-robin" : "failover");
 }
 static DEVICE_ATTR_RO(policy);
 
 static ssize_t depth_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%u\n", datblk_disk_of(dev)->limits.depth);
+	return sysfs_emit(page, "%u\n", datblk_disk_of(dev)->remote->limits.depth);
 }
 static DEVICE_ATTR_RO(depth);
 
@@ -188,13 +190,14 @@ static blk_features_t datblk_disk_features(const struct datblk_geometry *geo)
  */
 static int datblk_disk_alloc_gendisk(struct datblk_disk *disk)
 {
+	const struct datblk_limits *limits = &disk->remote->limits;
 	const struct datblk_geometry *geo = &disk->geo;
 	struct queue_limits lim = {
 		.logical_block_size = geo->logical,
 		.physical_block_size = geo->physical,
 		.io_min = geo->physical,
-		.max_hw_sectors = disk->limits.io_max / DATBLK_SECTOR,
-		.max_segments = datblk_pages(&disk->limits),
+		.max_hw_sectors = limits->io_max / DATBLK_SECTOR,
+		.max_segments = datblk_pages(limits),
 		.virt_boundary_mask = PAGE_SIZE - 1,
 		.max_hw_discard_sectors = geo->discard_sectors,
 		.discard_granularity = geo->discard_granularity,
@@ -202,7 +205,7 @@ static int datblk_disk_alloc_gendisk(struct datblk_disk *disk)
 	};
 	struct gendisk *gendisk;
 
-	gendisk = datblk_alloc_disk(&disk->set, &lim, datblk_disk_features(geo), disk);
+	gendisk = datblk_alloc_disk(&disk->remote->set, &lim, datblk_disk_features(geo), disk);
 	if (IS_ERR(gendisk))
 		return PTR_ERR(gendisk);
 	gendisk->fops = &disk_fops;
@@ -214,17 +217,19 @@ static int datblk_disk_alloc_gendisk(struct datblk_disk *disk)
 	return 0;
 }
 
-static int datblk_disk_alloc_tags(struct datblk_disk *disk)
+static int datblk_remote_alloc_tags(struct datblk_remote *remote)
 {
-	disk->set.ops = &datblk_mq_ops;
-	disk->set.nr_hw_queues = disk->options.queues;
-	disk->set.queue_depth = disk->limits.depth;
-	disk->set.numa_node = NUMA_NO_NODE;
-	disk->set.timeout = TIMEOUT;
-	disk->set.flags = DATBLK_MQ_FLAGS;
-	disk->set.cmd_size = sizeof(struct datblk_pdu) +
-			     datblk_pages(&disk->limits) * sizeof(struct scatterlist);
-	return blk_mq_alloc_tag_set(&disk->set);
+	struct blk_mq_tag_set *set = &remote->set;
+
+	set->ops = &datblk_mq_ops;
+	set->nr_hw_queues = remote->options.queues;
+	set->queue_depth = remote->limits.depth;
+	set->numa_node = NUMA_NO_NODE;
+	set->timeout = TIMEOUT;
+	set->flags = DATBLK_MQ_FLAGS;
+	set->cmd_size = sizeof(struct datblk_pdu) +
+			datblk_pages(&remote->limits) * sizeof(struct scatterlist);
+	return blk_mq_alloc_tag_set(set);
 }
 
 /*
@@ -233,42 +238,44 @@ static int datblk_disk_alloc_tags(struct datblk_disk *disk)
  */
 static int datblk_disk_add(struct datblk_disk *disk)
 {
-	int err = datblk_disk_alloc_tags(disk);
+	struct datblk_remote *remote = disk->remote;
+	int err = datblk_remote_alloc_tags(remote);
 
 	if (err)
 		return err;
 	err = datblk_disk_alloc_gendisk(disk);
 	if (err)
 		goto free_set;
-	datblk_session_live(disk);
+	datblk_session_live(remote);
 	err = device_add_disk(NULL, disk->gendisk, disk_groups);
 	if (!err) {
 		datblk_debugfs_add(disk);
 		return 0;
 	}
 	WRITE_ONCE(disk->deleting, true);
-	datblk_session_end(disk);
+	datblk_session_end(remote);
 	put_disk(disk->gendisk);
 	disk->gendisk = NULL;
 free_set:
-	blk_mq_free_tag_set(&disk->set);
+	blk_mq_free_tag_set(&remote->set);
 	return err;
 }
 
 /* Tries each path once. Stops at the first one over which the server says that it still has I/O */
 static int datblk_disk_try_paths(struct datblk_disk *disk, bool print_busy)
 {
+	struct datblk_remote *remote = disk->remote;
 	bool more;
 	int err;
 
 	do {
-		err = datblk_session_open(disk);
+		err = datblk_session_open(remote);
 		if (!err)
 			return 0;
 		if (err != -EBUSY || print_busy)
-			pr_err("cannot connect to %s, device %s: %s\n", datblk_path(disk)->address,
-			       disk->options.device, disk->reason);
-		more = datblk_path_next(disk, err, disk->reason);
+			pr_err("cannot connect to %s, device %s: %s\n",
+			       datblk_path(remote)->address, disk->options.device, remote->reason);
+		more = datblk_path_next(remote, err, remote->reason);
 	} while (more && !READ_ONCE(disk->deleting) && !fatal_signal_pending(current));
 	return err;
 }
@@ -282,11 +289,11 @@ static int datblk_disk_open_session(struct datblk_disk *disk)
 	int err;
 
 	do {
-		tried = disk->tried;
+		tried = disk->remote->tried;
 		last = time_after_eq(jiffies, end);
 		err = datblk_disk_try_paths(disk, last);
 		/* Paths that do not answer have taken that time */
-		if (disk->tried != tried) {
+		if (disk->remote->tried != tried) {
 			end = jiffies + BUSY_TIMEOUT;
 			last = false;
 		}
@@ -304,27 +311,17 @@ static int datblk_disk_open_session(struct datblk_disk *disk)
  */
 int datblk_disk_connect(struct datblk_disk *disk)
 {
-	unsigned int i;
-	int err;
+	struct datblk_remote *remote = disk->remote;
+	int err = datblk_paths_limit_io(remote) ?: datblk_disk_open_session(disk);
 
-	disk->limits = (struct datblk_limits){
-		.depth = disk->options.depth,
-		.inline_max = DATBLK_INLINE_MAX,
-		.io_max = disk->options.io_kib * 1024,
-	};
-	for (i = 0; i < disk->options.queues; i++) {
-		disk->queues[i].disk = disk;
-		disk->queues[i].index = i;
-		spin_lock_init(&disk->queues[i].lock);
-	}
-	err = datblk_paths_limit_io(disk) ?: datblk_disk_open_session(disk);
 	if (err)
 		return err;
 	disk->good_at = jiffies;
+	disk->geo = disk->next_geo;
 	uuid_copy(&disk->uuid, &disk->geo.uuid);
 	err = datblk_resubmit_alloc(disk) ?: datblk_disk_add(disk);
 	if (err)
-		datblk_session_close(disk);
+		datblk_session_close(remote);
 	return err;
 }
 
@@ -340,10 +337,10 @@ void datblk_disk_abort(struct datblk_disk *disk)
 {
 	WRITE_ONCE(disk->deadline, jiffies);
 	WRITE_ONCE(disk->deleting, true);
-	datblk_session_lost(disk);
+	datblk_session_lost(disk->remote);
 	/* It may wait until it connects again, or may have looked at deleting before */
 	if (READ_ONCE(disk->state) != DATBLK_CONNECTING)
-		mod_delayed_work(datblk_wq, &disk->recover, 0);
+		mod_delayed_work(datblk_wq, &disk->remote->recover, 0);
 }
 
 /**
@@ -372,11 +369,28 @@ void datblk_disk_remove(struct datblk_disk *disk)
 	WRITE_ONCE(disk->deleting, true);
 	/* Without a connection, let requests fail now */
 	if (READ_ONCE(disk->state) != DATBLK_LIVE)
-		mod_delayed_work(datblk_wq, &disk->recover, 0);
+		mod_delayed_work(datblk_wq, &disk->remote->recover, 0);
 	datblk_debugfs_remove(disk);
 	del_gendisk(disk->gendisk);
-	datblk_session_end(disk);
-	blk_mq_free_tag_set(&disk->set);
+	datblk_session_end(disk->remote);
+	blk_mq_free_tag_set(&disk->remote->set);
+}
+
+/**
+ * datblk_remote_free - free what describes a server, and the memory of its queues
+ * @remote: a server whose session is closed; NULL: nothing happens
+ *
+ * Context: process.
+ */
+void datblk_remote_free(struct datblk_remote *remote)
+{
+	unsigned int i;
+
+	for (i = 0; remote && remote->queues && i < remote->options.queues; i++)
+		datblk_queue_free(&remote->queues[i]);
+	if (remote)
+		kvfree(remote->queues);
+	kfree(remote);
 }
 
 /**
@@ -387,11 +401,7 @@ void datblk_disk_remove(struct datblk_disk *disk)
  */
 void datblk_disk_free(struct datblk_disk *disk)
 {
-	unsigned int i;
-
-	for (i = 0; i < disk->options.queues; i++)
-		datblk_queue_free(&disk->queues[i]);
-	kvfree(disk->queues);
+	datblk_remote_free(disk->remote);
 	kvfree(disk->repeats);
 	vfree(disk->kept.ring);
 	datblk_key_free(disk->options.key);

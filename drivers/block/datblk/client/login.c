@@ -10,16 +10,17 @@
 
 static void datblk_login_describe(const struct datblk_queue *queue, struct datblk_login *req)
 {
-	const struct datblk_disk *disk = queue->disk;
+	const struct datblk_remote *remote = queue->remote;
+	const struct datblk_disk *disk = datblk_first_disk(remote);
 
 	*req = (struct datblk_login){
-		.limits = disk->limits,
+		.limits = remote->limits,
 		.host = datblk_host,
 		.boot = datblk_boot,
 		.incarnation = disk->incarnation,
 		.disk = disk->number,
 		.queue = queue->index,
-		.queues = disk->options.queues,
+		.queues = remote->options.queues,
 		.wants_proof = !!disk->options.key,
 	};
 	strscpy_pad(req->name, disk->options.device, sizeof(req->name));
@@ -61,18 +62,18 @@ static int datblk_login_refusal_error(unsigned int status)
 /* Why the attempt failed, for the log and the error of the caller */
 static int datblk_login_error(struct datblk_queue *queue)
 {
-	struct datblk_disk *disk = queue->disk;
+	struct datblk_remote *remote = queue->remote;
 	unsigned int status;
 
 	if (queue->event == DAT_CONNECTION_EVENT_TIMED_OUT) {
-		disk->reason = "the server does not answer";
+		remote->reason = "the server does not answer";
 		return -ETIMEDOUT;
 	}
-	disk->reason = "the server cannot be reached";
+	remote->reason = "the server cannot be reached";
 	if (queue->event != DAT_CONNECTION_EVENT_PEER_REJECTED)
 		return -ECONNREFUSED;
 	status = datblk_check_refusal(queue->private, queue->private_size);
-	disk->reason = status == DATBLK_ADMIT ? "no datblk server listens there" :
+	remote->reason = status == DATBLK_ADMIT ? "no datblk server listens there" :
 						datblk_refusal_text(status);
 	return datblk_login_refusal_error(status);
 }
@@ -81,14 +82,14 @@ static int datblk_login_error(struct datblk_queue *queue)
 static int datblk_login_connect(struct datblk_queue *queue, DAT_EP_HANDLE ep, size_t size,
 				void *data)
 {
-	struct datblk_disk *disk = queue->disk;
+	struct datblk_remote *remote = queue->remote;
 
 	queue->established = false;
 	init_completion(&queue->outcome);
-	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&queue->path->to, disk->options.qual,
+	if (dat_ep_connect(ep, (DAT_IA_ADDRESS_PTR)&queue->path->to, remote->options.qual,
 			   DATBLK_CONNECT_US, size, data, DAT_QOS_BEST_EFFORT,
 			   DAT_CONNECT_DEFAULT_FLAG)) {
-		disk->reason = "the RDMA device refused the connection request";
+		remote->reason = "the RDMA device refused the connection request";
 		return -ECONNREFUSED;
 	}
 	wait_for_completion(&queue->outcome);
@@ -96,9 +97,9 @@ static int datblk_login_connect(struct datblk_queue *queue, DAT_EP_HANDLE ep, si
 }
 
 /* A server that admits the client without a challenge cannot have proved anything */
-static int datblk_login_unproved(struct datblk_disk *disk)
+static int datblk_login_unproved(struct datblk_remote *remote)
 {
-	disk->reason = "the server has not proved that it has the key";
+	remote->reason = "the server has not proved that it has the key";
 	return -EKEYREJECTED;
 }
 
@@ -111,7 +112,7 @@ static int datblk_login_take_challenge(struct datblk_queue *queue, DAT_EP_HANDLE
 	if (err)
 		return err;
 	if (queue->established)
-		return datblk_login_unproved(queue->disk);
+		return datblk_login_unproved(queue->remote);
 	if (queue->event != DAT_CONNECTION_EVENT_PEER_REJECTED ||
 	    queue->private_size < sizeof(t->challenge) ||
 	    datblk_check_refusal(queue->private, queue->private_size) != DATBLK_CHALLENGED)
@@ -138,7 +139,7 @@ static int datblk_login_ask(struct datblk_queue *queue, struct datblk_transcript
 /* The accept, in queue->private, has the proof of the server */
 static int datblk_login_with_key(struct datblk_queue *queue, struct datblk_transcript *t)
 {
-	struct crypto_shash *key = queue->disk->options.key;
+	struct crypto_shash *key = datblk_first_disk(queue->remote)->options.key;
 	struct datblk_wire_proof proof;
 	int err = datblk_login_ask(queue, t);
 
@@ -150,7 +151,7 @@ static int datblk_login_with_key(struct datblk_queue *queue, struct datblk_trans
 	if (err || !queue->established)
 		return err ?: datblk_login_error(queue);
 	return datblk_check_server(key, t, queue->private, queue->private_size) ? 0 :
-	       datblk_login_unproved(queue->disk);
+	       datblk_login_unproved(queue->remote);
 }
 
 static int datblk_login_without_key(struct datblk_queue *queue, struct datblk_transcript *t)
@@ -161,41 +162,42 @@ static int datblk_login_without_key(struct datblk_queue *queue, struct datblk_tr
 }
 
 /* The first session decides the limits: all memory is allocated for them */
-static int datblk_login_take_limits(struct datblk_disk *disk, const struct datblk_limits *limits,
-				    bool first)
+static int datblk_login_take_limits(struct datblk_remote *remote,
+				    const struct datblk_limits *limits, bool first)
 {
 	if (first && limits->io_max < PAGE_SIZE) {
-		disk->reason = "the server grants less than a page for each read or write";
+		remote->reason = "the server grants less than a page for each read or write";
 		return -EOPNOTSUPP;
 	}
 	if (first)
-		disk->limits = *limits;
-	if (!memcmp(limits, &disk->limits, sizeof(*limits)))
+		remote->limits = *limits;
+	if (!memcmp(limits, &remote->limits, sizeof(*limits)))
 		return 0;
-	disk->reason = "the server grants less than before: its depth or io_kib was lowered";
+	remote->reason = "the server grants less than before: its depth or io_kib was lowered";
 	return -EPROTO;
 }
 
 /* All queues of a disk have the limits and the geometry of the first one */
 static int datblk_login_take_welcome(struct datblk_queue *queue)
 {
-	struct datblk_disk *disk = queue->disk;
-	struct datblk_limits limits = disk->limits;
+	struct datblk_remote *remote = queue->remote;
+	struct datblk_disk *disk = datblk_first_disk(remote);
+	struct datblk_limits limits = remote->limits;
 	struct datblk_geometry geo = {};
 	int err = datblk_check_welcome(queue->private, queue->private_size, &limits, &geo);
 
 	if (err) {
-		disk->reason = "the server sent a malformed accept";
+		remote->reason = "the server sent a malformed accept";
 		return err;
 	}
-	err = datblk_login_take_limits(disk, &limits, !queue->index && !disk->gendisk);
+	err = datblk_login_take_limits(remote, &limits, !queue->index && !disk->gendisk);
 	if (err)
 		return err;
 	if (!queue->index)
-		disk->geo = geo;
-	else if (memcmp(&geo, &disk->geo, sizeof(geo)))
-		disk->reason = "the device changed during the login";
-	return memcmp(&geo, &disk->geo, sizeof(geo)) ? -EPROTO : 0;
+		disk->next_geo = geo;
+	else if (memcmp(&geo, &disk->next_geo, sizeof(geo)))
+		remote->reason = "the device changed during the login";
+	return memcmp(&geo, &disk->next_geo, sizeof(geo)) ? -EPROTO : 0;
 }
 
 /**
@@ -206,7 +208,7 @@ static int datblk_login_take_welcome(struct datblk_queue *queue)
  * sent is used before.
  *
  * Context: process.
- * Return: 0 or a negative error code, and then the disk's reason is set. -EBUSY: the caller may try
+ * Return: 0 or a negative error code, and then remote->reason is set. -EBUSY: the caller may try
  * again soon. -EKEYREJECTED: one side has no key, or another one.
  */
 int datblk_login(struct datblk_queue *queue)

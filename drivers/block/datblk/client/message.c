@@ -17,7 +17,7 @@
 
 static void datblk_queue_malformed(struct datblk_queue *queue, enum datblk_flaw flaw)
 {
-	pr_warn_ratelimited("datblk%d: malformed message of %s: %s\n", queue->disk->id,
+	pr_warn_ratelimited("datblk%d: malformed message of %s: %s\n", queue->remote->id,
 			    queue->path->address, datblk_flaw_text(flaw));
 	datblk_queue_lost(queue);
 }
@@ -26,7 +26,7 @@ static void datblk_queue_copy_data(const struct datblk_queue *queue, struct datb
 				   void *to)
 {
 	if (pdu->own)
-		datblk_resubmit_data(queue->disk, pdu, to);
+		datblk_resubmit_data(pdu, to);
 	else
 		datblk_request_data(pdu, to);
 }
@@ -58,7 +58,7 @@ static void datblk_queue_take_commands(struct datblk_queue *queue, void *message
 			datblk_queue_copy_data(queue, pdu, message + is->data);
 		is->data += length;
 		datblk_fill_command(&is->headers[is->count++], &pdu->c);
-		trace_datblk_command(datblk_host, queue->disk->number, queue->index, &pdu->c);
+		trace_datblk_command(datblk_host, pdu->number, queue->index, &pdu->c);
 		list_move_tail(&pdu->link, &queue->flying);
 		queue->waiting--;
 		pdu->posted = true;
@@ -111,7 +111,7 @@ static void datblk_queue_send(struct datblk_queue *queue)
 /* queue->lock held */
 static void datblk_queue_append(struct datblk_queue *queue, struct datblk_pdu *pdu)
 {
-	trace_datblk_queued(datblk_host, queue->disk->number, queue->index, &pdu->c);
+	trace_datblk_queued(datblk_host, pdu->number, queue->index, &pdu->c);
 	queue->commands++;
 	queue->busy++;
 	queue->pdus[pdu->c.tag] = pdu;
@@ -136,7 +136,7 @@ void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last)
 	if (last || queue->waiting >= DATBLK_BATCH)
 		datblk_queue_send(queue);
 	spin_unlock_bh(&queue->lock);
-	datblk_session_used(queue->disk);
+	datblk_session_used(queue->remote);
 }
 
 /**
@@ -173,7 +173,8 @@ static void datblk_queue_ping(struct datblk_queue *queue)
 
 	*pdu = (struct datblk_pdu){
 		.own = true,
-		.c = { .op = DATBLK_OP_PING, .tag = datblk_ping_tag(&queue->disk->limits) },
+		.number = queue->remote->number,
+		.c = { .op = DATBLK_OP_PING, .tag = datblk_ping_tag(&queue->remote->limits) },
 	};
 	queue->pinging = true;
 	queue->pinged = jiffies;
@@ -238,7 +239,7 @@ static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag)
 		queue->pinging = false;
 		queue->greeting = false;
 	} else if (atomic_dec_and_test(&queue->repeating)) {
-		wake_up(&queue->disk->repeated);
+		wake_up(&queue->remote->repeated);
 	}
 	return NULL;
 }
@@ -310,9 +311,9 @@ static enum datblk_flaw datblk_queue_own_answer(struct datblk_queue *queue, stru
 		return DATBLK_FLAW_ANSWER;
 	if (pdu == queue->ping) {
 		if (queue->greeting)
-			WRITE_ONCE(queue->disk->greeted, true);
+			WRITE_ONCE(queue->remote->greeted, true);
 		else
-			WRITE_ONCE(queue->disk->had_pong, true);
+			WRITE_ONCE(queue->remote->had_pong, true);
 		return ans->status ? DATBLK_FLAW_ANSWER : DATBLK_SOUND;
 	}
 	pdu->status = datblk_blk_status(ans->status);
@@ -330,7 +331,8 @@ static enum datblk_flaw datblk_queue_take_answer(struct datblk_queue *queue,
 
 	if (pdu)
 		ans->tag = pdu->c.tag;
-	trace_datblk_answer(datblk_host, queue->disk->number, queue->index, ans->tag, ans->status);
+	trace_datblk_answer(datblk_host, pdu ? pdu->number : 0, queue->index, ans->tag,
+			    ans->status);
 	if (!pdu)
 		return DATBLK_FLAW_IDLE;
 	flaw = datblk_queue_check_key(pdu, count, dto);
@@ -357,7 +359,7 @@ void datblk_queue_message_received(struct datblk_queue *queue, unsigned int inde
 	unsigned int count, i;
 	enum datblk_flaw flaw;
 
-	flaw = datblk_parse_answers(message, dto->transfered_length, &queue->disk->limits,
+	flaw = datblk_parse_answers(message, dto->transfered_length, &queue->remote->limits,
 				    answers, &count);
 	for (i = 0; !flaw && i < count; i++) {
 		flaw = datblk_queue_take_answer(queue, &answers[i], message, count, dto);

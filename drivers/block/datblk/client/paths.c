@@ -28,7 +28,7 @@ static const char * const states[] = {
 
 /**
  * datblk_path_add - add a path to a disk that is being created
- * @disk: the disk
+ * @remote: the server
  * @text: ADDRESS or ADDRESS@IA; is changed
  *
  * Context: process.
@@ -36,13 +36,13 @@ static const char * const states[] = {
  * the name of the IA is too long; -EINVAL if the address is not valid, or the name of the IA is
  * empty.
  */
-int datblk_path_add(struct datblk_disk *disk, char *text)
+int datblk_path_add(struct datblk_remote *remote, char *text)
 {
-	struct datblk_path *path = &disk->paths[disk->path_count];
+	struct datblk_path *path = &remote->paths[remote->path_count];
 	char *address = strsep(&text, "@");
 	int err;
 
-	if (disk->path_count == DATBLK_PATHS_MAX)
+	if (remote->path_count == DATBLK_PATHS_MAX)
 		return -E2BIG;
 	if (strscpy(path->address, address, sizeof(path->address)) < 0 ||
 	    (text && strscpy(path->ia_name, text, sizeof(path->ia_name)) < 0))
@@ -51,34 +51,34 @@ int datblk_path_add(struct datblk_disk *disk, char *text)
 		return -EINVAL;
 	err = inet_pton_with_scope(&init_net, AF_UNSPEC, path->address, NULL, &path->to);
 	if (!err)
-		disk->path_count++;
+		remote->path_count++;
 	return err;
 }
 
 /**
  * datblk_paths_complete - use the IA of the disk for paths that have none of their own
- * @disk: a disk that is being created
+ * @remote: a server that is being created
  *
  * Context: process.
  * Return: 0, or -EINVAL if the disk has no path, or a path has no IA.
  */
-int datblk_paths_complete(struct datblk_disk *disk)
+int datblk_paths_complete(struct datblk_remote *remote)
 {
 	unsigned int i;
 
-	for (i = 0; i < disk->path_count; i++) {
-		struct datblk_path *path = &disk->paths[i];
+	for (i = 0; i < remote->path_count; i++) {
+		struct datblk_path *path = &remote->paths[i];
 
 		if (!*path->ia_name)
-			strscpy(path->ia_name, disk->options.ia, sizeof(path->ia_name));
+			strscpy(path->ia_name, remote->options.ia, sizeof(path->ia_name));
 		if (!*path->ia_name)
 			return -EINVAL;
 	}
-	return disk->path_count ? 0 : -EINVAL;
+	return remote->path_count ? 0 : -EINVAL;
 }
 
 /* An IA that does not exist yet limits nothing */
-static void datblk_path_limit_io(struct datblk_disk *disk, struct datblk_path *path,
+static void datblk_path_limit_io(struct datblk_remote *remote, struct datblk_path *path,
 				 DAT_IA_ATTR *attr)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -87,38 +87,38 @@ static void datblk_path_limit_io(struct datblk_disk *disk, struct datblk_path *p
 	if (dat_ia_open(path->ia_name, 8, &async, &ia))
 		return;
 	if (!dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, attr, DAT_PROVIDER_FIELD_NONE, NULL))
-		disk->limits.io_max = datblk_io_limit(attr, disk->limits.io_max);
+		remote->limits.io_max = datblk_io_limit(attr, remote->limits.io_max);
 	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
 /**
  * datblk_paths_limit_io - limit what the disk asks the server for to what all its paths can do
- * @disk: a disk that has had no session
+ * @remote: a server that has had no session
  *
  * Context: process.
  * Return: 0, -ENOMEM, or -EOPNOTSUPP if an adapter is too small.
  */
-int datblk_paths_limit_io(struct datblk_disk *disk)
+int datblk_paths_limit_io(struct datblk_remote *remote)
 {
 	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
 	unsigned int i;
 
 	if (!attr)
 		return -ENOMEM;
-	for (i = 0; i < disk->path_count; i++)
-		datblk_path_limit_io(disk, &disk->paths[i], attr);
+	for (i = 0; i < remote->path_count; i++)
+		datblk_path_limit_io(remote, &remote->paths[i], attr);
 	kfree(attr);
-	if (disk->limits.io_max >= PAGE_SIZE)
+	if (remote->limits.io_max >= PAGE_SIZE)
 		return 0;
-	pr_err("cannot connect to device %s: an RDMA device cannot register enough memory\n",
-	       disk->options.device);
+	pr_err("cannot connect to %s: an RDMA device cannot register enough memory\n",
+	       datblk_path(remote)->address);
 	return -EOPNOTSUPP;
 }
 
 /**
  * datblk_path_next - blame paths after a session has ended or was refused, and decide what follows
- * @disk:   the disk, whose session is closed
- * @err:    what went wrong over disk->path
+ * @remote:   the server, whose session is closed
+ * @err:    what went wrong over remote->path
  * @reason: the same, as text
  *
  * The paths of other connections that have ended are to blame, too.
@@ -127,63 +127,63 @@ int datblk_paths_limit_io(struct datblk_disk *disk)
  * Return: true to connect at once. false if all paths have failed since a session last answered a
  * command, or if the server still has I/O (-EBUSY): then it refuses the login over any path.
  */
-bool datblk_path_next(struct datblk_disk *disk, int err, const char *reason)
+bool datblk_path_next(struct datblk_remote *remote, int err, const char *reason)
 {
 	unsigned int i;
 
-	WRITE_ONCE(datblk_path(disk)->reason, reason);
+	WRITE_ONCE(datblk_path(remote)->reason, reason);
 	if (err == -EBUSY)
 		return false;
-	for (i = 0; i < disk->path_count; i++) {
-		struct datblk_path *path = &disk->paths[i];
+	for (i = 0; i < remote->path_count; i++) {
+		struct datblk_path *path = &remote->paths[i];
 
-		if (i != disk->path && !test_bit(i, &disk->ended))
+		if (i != remote->path && !test_bit(i, &remote->ended))
 			continue;
-		if (i != disk->path)
+		if (i != remote->path)
 			WRITE_ONCE(path->reason, "the connection was lost");
 		/* It was not tried before, so this is progress */
 		if (path->state == DATBLK_PATH_STANDBY)
-			disk->backoff = 0;
+			remote->backoff = 0;
 		WRITE_ONCE(path->state, DATBLK_PATH_FAILED);
-		disk->tried++;
+		remote->tried++;
 	}
-	i = disk->path;
+	i = remote->path;
 	do {
-		i = (i + 1) % disk->path_count;
-	} while (i != disk->path && test_bit(i, &disk->ended));
-	WRITE_ONCE(disk->path, i);
-	if (disk->tried < disk->path_count)
+		i = (i + 1) % remote->path_count;
+	} while (i != remote->path && test_bit(i, &remote->ended));
+	WRITE_ONCE(remote->path, i);
+	if (remote->tried < remote->path_count)
 		return true;
-	disk->tried = 0;
+	remote->tried = 0;
 	return false;
 }
 
 /**
  * datblk_paths_failed - find the paths that have failed
- * @disk: the disk
+ * @remote: the server
  *
  * Context: process.
  * Return: bits of the paths.
  */
-unsigned long datblk_paths_failed(const struct datblk_disk *disk)
+unsigned long datblk_paths_failed(const struct datblk_remote *remote)
 {
 	unsigned long failed = 0;
 	unsigned int i;
 
-	for (i = 0; i < disk->path_count; i++)
-		if (READ_ONCE(disk->paths[i].state) == DATBLK_PATH_FAILED)
+	for (i = 0; i < remote->path_count; i++)
+		if (READ_ONCE(remote->paths[i].state) == DATBLK_PATH_FAILED)
 			__set_bit(i, &failed);
 	return failed;
 }
 
-static unsigned int datblk_paths_healthy(const struct datblk_disk *disk)
+static unsigned int datblk_paths_healthy(const struct datblk_remote *remote)
 {
-	return disk->path_count - hweight_long(datblk_paths_failed(disk));
+	return remote->path_count - hweight_long(datblk_paths_failed(remote));
 }
 
 /**
  * datblk_path_for - decide over which path a queue connects
- * @disk:  the disk
+ * @remote:  the server
  * @queue: number of the queue
  *
  * With round-robin it is one of those that have not failed, in turn.
@@ -191,13 +191,13 @@ static unsigned int datblk_paths_healthy(const struct datblk_disk *disk)
  * Context: process, the owner of the session.
  * Return: number of the path.
  */
-unsigned int datblk_path_for(const struct datblk_disk *disk, unsigned int queue)
+unsigned int datblk_path_for(const struct datblk_remote *remote, unsigned int queue)
 {
-	unsigned long failed = datblk_paths_failed(disk);
-	unsigned int healthy = datblk_paths_healthy(disk), path = 0;
+	unsigned long failed = datblk_paths_failed(remote);
+	unsigned int healthy = datblk_paths_healthy(remote), path = 0;
 
-	if (!disk->options.round_robin || !healthy)
-		return disk->path;
+	if (!remote->options.round_robin || !healthy)
+		return remote->path;
 	queue %= healthy;
 	while (test_bit(path, &failed) || queue--)
 		path++;
@@ -206,67 +206,67 @@ unsigned int datblk_path_for(const struct datblk_disk *disk, unsigned int queue)
 
 /**
  * datblk_paths_missing - would queues use a path that has failed?
- * @disk: a disk with a session
+ * @remote: a server with a session
  *
  * Context: process.
  * Return: true if they would.
  */
-bool datblk_paths_missing(const struct datblk_disk *disk)
+bool datblk_paths_missing(const struct datblk_remote *remote)
 {
-	return disk->options.round_robin &&
-	       datblk_paths_healthy(disk) < min(disk->options.queues, disk->path_count);
+	return remote->options.round_robin &&
+	       datblk_paths_healthy(remote) < min(remote->options.queues, remote->path_count);
 }
 
 /**
  * datblk_paths_live - mark the paths of a session as live
- * @disk: the disk
+ * @remote: the server
  *
  * Context: process.
  */
-void datblk_paths_live(struct datblk_disk *disk)
+void datblk_paths_live(struct datblk_remote *remote)
 {
 	unsigned long used = 0;
 	unsigned int i;
 
-	for (i = 0; i < disk->options.queues; i++)
-		__set_bit(datblk_path_for(disk, i), &used);
-	for (i = 0; i < disk->path_count; i++)
+	for (i = 0; i < remote->options.queues; i++)
+		__set_bit(datblk_path_for(remote, i), &used);
+	for (i = 0; i < remote->path_count; i++)
 		if (test_bit(i, &used))
-			WRITE_ONCE(disk->paths[i].state, DATBLK_PATH_LIVE);
-		else if (disk->paths[i].state == DATBLK_PATH_LIVE)
-			WRITE_ONCE(disk->paths[i].state, DATBLK_PATH_STANDBY);
+			WRITE_ONCE(remote->paths[i].state, DATBLK_PATH_LIVE);
+		else if (remote->paths[i].state == DATBLK_PATH_LIVE)
+			WRITE_ONCE(remote->paths[i].state, DATBLK_PATH_STANDBY);
 }
 
 /**
  * datblk_paths_restore - let the next session use paths that had failed
- * @disk:  a disk whose session is closed
+ * @remote:  a server whose session is closed
  * @paths: bits of the paths
  *
  * Context: process.
  */
-void datblk_paths_restore(struct datblk_disk *disk, unsigned long paths)
+void datblk_paths_restore(struct datblk_remote *remote, unsigned long paths)
 {
 	unsigned int i;
 
-	for_each_set_bit(i, &paths, disk->path_count)
-		WRITE_ONCE(disk->paths[i].state, DATBLK_PATH_STANDBY);
+	for_each_set_bit(i, &paths, remote->path_count)
+		WRITE_ONCE(remote->paths[i].state, DATBLK_PATH_STANDBY);
 }
 
 /**
  * datblk_paths_show - print a line for each path
- * @disk: the disk
+ * @remote: the server
  * @page: receives the text
  *
  * Context: process.
  * Return: its length.
  */
-ssize_t datblk_paths_show(struct datblk_disk *disk, char *page)
+ssize_t datblk_paths_show(struct datblk_remote *remote, char *page)
 {
 	unsigned int i;
 	int at = 0;
 
-	for (i = 0; i < disk->path_count; i++) {
-		const struct datblk_path *path = &disk->paths[i];
+	for (i = 0; i < remote->path_count; i++) {
+		const struct datblk_path *path = &remote->paths[i];
 		enum datblk_path_state state = READ_ONCE(path->state);
 		const char *reason = READ_ONCE(path->reason);
 		bool failed = state == DATBLK_PATH_FAILED && reason;

@@ -21,76 +21,84 @@
 
 /**
  * datblk_probe_delay - the average time until the next probe
- * @disk: the disk
+ * @remote: the server
  *
  * Context: any.
  * Return: jiffies.
  */
-unsigned long datblk_probe_delay(const struct datblk_disk *disk)
+unsigned long datblk_probe_delay(const struct datblk_remote *remote)
 {
-	return HOLD << min(READ_ONCE(disk->renewals) + READ_ONCE(disk->refusals), HOLD_SHIFT_MAX);
+	return HOLD << min(READ_ONCE(remote->renewals) + READ_ONCE(remote->refusals),
+			   HOLD_SHIFT_MAX);
 }
 
 /**
  * datblk_probe_later - probe the paths that have failed, if queues would use them
- * @disk: a disk with a session
+ * @remote: a server with a session
  *
  * After a random delay, so that the disks of all clients do not renew their sessions together.
  *
  * Context: process.
  */
-void datblk_probe_later(struct datblk_disk *disk)
+void datblk_probe_later(struct datblk_remote *remote)
 {
-	unsigned long delay = datblk_probe_delay(disk);
+	unsigned long delay = datblk_probe_delay(remote);
 
-	if (datblk_paths_missing(disk))
-		mod_delayed_work(system_long_wq, &disk->probe,
+	if (datblk_paths_missing(remote))
+		mod_delayed_work(system_long_wq, &remote->probe,
 				 delay / 2 + get_random_u32() % delay);
 }
 
 /**
  * datblk_probe_session - a session has begun
- * @disk: the disk
+ * @remote: the server
  *
  * Context: process, the owner of the session.
  */
-void datblk_probe_session(struct datblk_disk *disk)
+void datblk_probe_session(struct datblk_remote *remote)
 {
-	if (time_after(jiffies, disk->renewed + PROVEN))
-		WRITE_ONCE(disk->renewals, 0);
-	datblk_probe_later(disk);
+	if (time_after(jiffies, remote->renewed + PROVEN))
+		WRITE_ONCE(remote->renewals, 0);
+	datblk_probe_later(remote);
 }
 
 /**
  * datblk_probe_renewal - the session is about to be renewed, and requests are held back
- * @disk: the disk
+ * @remote: the server
  *
  * Context: process, the owner of the session.
  */
-void datblk_probe_renewal(struct datblk_disk *disk)
+void datblk_probe_renewal(struct datblk_remote *remote)
 {
-	disk->renewed = jiffies;
-	WRITE_ONCE(disk->renewals, disk->renewals + 1);
+	remote->renewed = jiffies;
+	WRITE_ONCE(remote->renewals, remote->renewals + 1);
+}
+
+/* The session has ended, or is about to */
+static bool datblk_probe_over(const struct datblk_remote *remote)
+{
+	return READ_ONCE(remote->state) != DATBLK_LIVE ||
+	       READ_ONCE(datblk_first_disk(remote)->deleting);
 }
 
 /**
  * datblk_probe_answered - take the answers to the probes of all paths
- * @disk:     the disk
+ * @remote:   the server
  * @statuses: of refusals, as bits
  *
  * Context: process, the work item probe.
  */
-void datblk_probe_answered(struct datblk_disk *disk, unsigned long statuses)
+void datblk_probe_answered(struct datblk_remote *remote, unsigned long statuses)
 {
 	const unsigned long unlogged = BIT(DATBLK_ADMIT) | BIT(DATBLK_REFUSE_BUSY) |
 				       BIT(DATBLK_REFUSE_LATE) | BIT(DATBLK_CHALLENGED);
 
-	WRITE_ONCE(disk->refusals, statuses & ~unlogged ? disk->refusals + 1 : 0);
+	WRITE_ONCE(remote->refusals, statuses & ~unlogged ? remote->refusals + 1 : 0);
 }
 
 /**
  * datblk_probe - probe the paths that have failed
- * @work: in the disk
+ * @work: in the server
  *
  * If the session ends meanwhile, the next one starts this work again.
  *
@@ -99,24 +107,25 @@ void datblk_probe_answered(struct datblk_disk *disk, unsigned long statuses)
  */
 void datblk_probe(struct work_struct *work)
 {
-	struct datblk_disk *disk = container_of(to_delayed_work(work), struct datblk_disk, probe);
-	unsigned long failed = datblk_paths_failed(disk), statuses = 0;
+	struct datblk_remote *remote = container_of(to_delayed_work(work), struct datblk_remote,
+						    probe);
+	unsigned long failed = datblk_paths_failed(remote), statuses = 0;
 	unsigned int noio = memalloc_noio_save(), status, i;
 
-	for_each_set_bit(i, &failed, disk->path_count) {
-		if (READ_ONCE(disk->state) != DATBLK_LIVE || READ_ONCE(disk->deleting))
+	for_each_set_bit(i, &failed, remote->path_count) {
+		if (datblk_probe_over(remote))
 			break;
-		status = datblk_discover_probe(disk, &disk->paths[i]);
+		status = datblk_discover_probe(remote, &remote->paths[i]);
 		statuses |= BIT(status);
 		if (status == DATBLK_REFUSE_LATE || status == DATBLK_CHALLENGED)
-			set_bit(i, &disk->answering);
+			set_bit(i, &remote->answering);
 	}
 	memalloc_noio_restore(noio);
-	datblk_probe_answered(disk, statuses);
-	if (READ_ONCE(disk->state) != DATBLK_LIVE || READ_ONCE(disk->deleting))
+	datblk_probe_answered(remote, statuses);
+	if (datblk_probe_over(remote))
 		return;
-	if (READ_ONCE(disk->answering))
-		mod_delayed_work(datblk_wq, &disk->recover, 0);
+	if (READ_ONCE(remote->answering))
+		mod_delayed_work(datblk_wq, &remote->recover, 0);
 	else
-		datblk_probe_later(disk);
+		datblk_probe_later(remote);
 }

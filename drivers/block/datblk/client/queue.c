@@ -37,12 +37,12 @@ int datblk_queue_receive(struct datblk_queue *queue, unsigned int index)
  */
 void datblk_queue_lost(struct datblk_queue *queue)
 {
-	struct datblk_disk *disk = queue->disk;
+	struct datblk_remote *remote = queue->remote;
 
 	/* Its path is to blame, unless the session's owner has ended the connection */
-	if (READ_ONCE(disk->open))
-		set_bit(READ_ONCE(queue->path) - disk->paths, &disk->ended);
-	datblk_session_lost(disk);
+	if (READ_ONCE(remote->open))
+		set_bit(READ_ONCE(queue->path) - remote->paths, &remote->ended);
+	datblk_session_lost(remote);
 }
 
 static void datblk_queue_dto(struct datblk_queue *queue, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
@@ -81,10 +81,10 @@ static void datblk_queue_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_
 		datblk_queue_connection_event(instance, event);
 }
 
-/* Once for a disk: the memory is kept over sessions, so that none is needed to repair one */
+/* Once: the memory is kept over sessions, so that none is needed to repair one */
 static int datblk_queue_alloc_arrays(struct datblk_queue *queue)
 {
-	unsigned int tags = datblk_tags(&queue->disk->limits);
+	unsigned int tags = datblk_tags(&queue->remote->limits);
 
 	if (queue->lmrs)
 		return 0;
@@ -97,12 +97,12 @@ static int datblk_queue_alloc_arrays(struct datblk_queue *queue)
 /* No command is in flight */
 static void datblk_queue_reset(struct datblk_queue *queue)
 {
-	unsigned int tags = datblk_tags(&queue->disk->limits);
+	unsigned int tags = datblk_tags(&queue->remote->limits);
 
 	spin_lock_bh(&queue->lock);
 	INIT_LIST_HEAD(&queue->pending);
 	INIT_LIST_HEAD(&queue->flying);
-	queue->ring = (struct datblk_ring){ .count = MESSAGES(queue->disk->limits.depth) };
+	queue->ring = (struct datblk_ring){ .count = MESSAGES(queue->remote->limits.depth) };
 	queue->waiting = 0;
 	queue->busy = 0;
 	queue->sending = 0;
@@ -131,7 +131,7 @@ void datblk_queue_drop(struct datblk_queue *queue)
 
 static int datblk_queue_alloc_buffers(struct datblk_queue *queue)
 {
-	const struct datblk_limits *limits = &queue->disk->limits;
+	const struct datblk_limits *limits = &queue->remote->limits;
 	unsigned int tags = datblk_tags(limits);
 	DAT_IA_HANDLE ia = queue->path->ia;
 
@@ -154,14 +154,14 @@ static int datblk_queue_alloc_buffers(struct datblk_queue *queue)
  */
 unsigned int datblk_queue_vector(const struct datblk_queue *queue, unsigned int cpus)
 {
-	const struct datblk_disk *disk = queue->disk;
+	const struct datblk_remote *remote = queue->remote;
 
-	return (disk->id * disk->options.queues + queue->index) % cpus;
+	return (remote->id * remote->options.queues + queue->index) % cpus;
 }
 
 static int datblk_queue_open_ep(struct datblk_queue *queue)
 {
-	unsigned int tags = datblk_tags(&queue->disk->limits), segments, i;
+	unsigned int tags = datblk_tags(&queue->remote->limits), segments, i;
 	char vector[12];
 	struct datblk_ep_needs needs = {
 		.receives = tags,
@@ -191,7 +191,7 @@ static int datblk_queue_open_ep(struct datblk_queue *queue)
 
 static int datblk_queue_alloc_lmrs(struct datblk_queue *queue)
 {
-	const struct datblk_limits *limits = &queue->disk->limits;
+	const struct datblk_limits *limits = &queue->remote->limits;
 	unsigned int i;
 
 	for (i = 0; i < limits->depth; i++)
@@ -206,7 +206,7 @@ static int datblk_queue_prepare(struct datblk_queue *queue)
 {
 	int err = datblk_queue_alloc_arrays(queue);
 
-	queue->disk->reason = "the client lacks memory or objects of its RDMA device";
+	queue->remote->reason = "the client lacks memory or objects of its RDMA device";
 	if (err)
 		return err;
 	datblk_queue_reset(queue);
@@ -217,7 +217,7 @@ static int datblk_queue_prepare(struct datblk_queue *queue)
  * datblk_queue_open - connect a queue
  * @queue: a queue that is closed; the IA of its path is open
  *
- * After an error the caller closes the IA; disk->reason says why.
+ * After an error the caller closes the IA; remote->reason says why.
  *
  * Context: process.
  *

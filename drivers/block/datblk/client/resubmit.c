@@ -338,11 +338,12 @@ int datblk_resubmit_alloc(struct datblk_disk *disk)
 
 	if (err || !disk->kept.ring)
 		return err;
-	if (disk->limits.inline_max < disk->geo.logical) {
-		pr_err("resubmit_kib: %s takes no data in messages\n", datblk_path(disk)->address);
+	if (disk->remote->limits.inline_max < disk->geo.logical) {
+		pr_err("resubmit_kib: %s takes no data in messages\n",
+		       datblk_path(disk->remote)->address);
 		return -EOPNOTSUPP;
 	}
-	disk->repeats = kvcalloc(disk->limits.depth, sizeof(*disk->repeats), GFP_KERNEL);
+	disk->repeats = kvcalloc(disk->remote->limits.depth, sizeof(*disk->repeats), GFP_KERNEL);
 	return disk->repeats ? 0 : -ENOMEM;
 }
 
@@ -350,11 +351,13 @@ int datblk_resubmit_alloc(struct datblk_disk *disk)
 static void datblk_resubmit_fill(struct datblk_disk *disk, struct datblk_kept_cursor *cursor,
 				 u16 tag)
 {
-	u32 most = round_down(disk->limits.inline_max, disk->geo.logical);
+	u32 most = round_down(disk->remote->limits.inline_max, disk->geo.logical);
 	struct datblk_pdu *pdu = &disk->repeats[tag];
 
 	*pdu = (struct datblk_pdu){
 		.own = true,
+		.number = disk->number,
+		.disk = disk,
 		.c = {
 			.op = DATBLK_OP_WRITE,
 			.flags = DATBLK_INLINE,
@@ -374,18 +377,17 @@ static void datblk_resubmit_fill(struct datblk_disk *disk, struct datblk_kept_cu
 
 /**
  * datblk_resubmit_data - copy the data of a repeated write to its message
- * @disk: its disk, whose writes are being repeated
- * @pdu:  its command
- * @to:   receives the data
+ * @pdu: its command
+ * @to:  receives the data
  *
  * Context: any except hard interrupt, queue->lock held.
  */
-void datblk_resubmit_data(const struct datblk_disk *disk, const struct datblk_pdu *pdu, void *to)
+void datblk_resubmit_data(const struct datblk_pdu *pdu, void *to)
 {
 	if (pdu->kept == NOWHERE)
 		memset(to, 0, pdu->c.length);
 	else
-		datblk_kept_copy(&disk->kept, pdu->kept, to, pdu->c.length, false);
+		datblk_kept_copy(&pdu->disk->kept, pdu->kept, to, pdu->c.length, false);
 }
 
 /* Does the next write overlap one of these? They are executed in any order */
@@ -405,11 +407,12 @@ static bool datblk_resubmit_overlaps(const struct datblk_pdu *pdus, unsigned int
 /* A server that does not answer for long gets a ping, as in datblk_timed_out() */
 static bool datblk_resubmit_wait(struct datblk_disk *disk)
 {
-	struct datblk_queue *queue = &disk->queues[0];
+	struct datblk_queue *queue = &disk->remote->queues[0];
 
-	while (!wait_event_timeout(disk->repeated,
+	while (!wait_event_timeout(disk->remote->repeated,
 				   !atomic_read_acquire(&queue->repeating) ||
-				   READ_ONCE(disk->lost) || datblk_disk_removal_expired(disk),
+				   READ_ONCE(disk->remote->lost) ||
+				   datblk_disk_removal_expired(disk),
 				   READ_ONCE(disk->gendisk->queue->rq_timeout)))
 		datblk_queue_heartbeat(queue);
 	return !atomic_read_acquire(&queue->repeating);
@@ -422,11 +425,11 @@ static bool datblk_resubmit_wait(struct datblk_disk *disk)
  */
 static int datblk_resubmit_batch(struct datblk_disk *disk, struct datblk_kept_cursor *cursor)
 {
-	struct datblk_queue *queue = &disk->queues[0];
+	struct datblk_queue *queue = &disk->remote->queues[0];
 	unsigned int count = 0, i;
 	int err = 0;
 
-	while (count < disk->limits.depth && datblk_kept_next(&disk->kept, cursor) &&
+	while (count < disk->remote->limits.depth && datblk_kept_next(&disk->kept, cursor) &&
 	       !datblk_resubmit_overlaps(disk->repeats, count, &cursor->write))
 		datblk_resubmit_fill(disk, cursor, count++);
 	atomic_set(&queue->repeating, count);
@@ -492,7 +495,7 @@ int datblk_resubmit_all(struct datblk_disk *disk, struct datblk_kept_cursor *cur
  * repeated. Then, and if the server has failed one, datblk_writes_session() will report the loss.
  *
  * Context: process.
- * Return: 0 or a negative error code: the session cannot be used, and disk->reason says why.
+ * Return: 0 or a negative error code: the session cannot be used, and remote->reason says why.
  */
 int datblk_resubmit(struct datblk_disk *disk)
 {
@@ -506,10 +509,10 @@ int datblk_resubmit(struct datblk_disk *disk)
 	if (!err) {
 		datblk_writes_repeated(&disk->writes, disk->geo.instance);
 		pr_info("datblk%d: repeated writes that %s may have lost\n", disk->id,
-			datblk_path(disk)->address);
+			datblk_path(disk->remote)->address);
 	}
 	if (!err || err == -EIO)
 		return 0;
-	disk->reason = "the server has not completed the repeated writes";
+	disk->remote->reason = "the server has not completed the repeated writes";
 	return err;
 }

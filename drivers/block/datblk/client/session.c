@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The session of a disk: the connections of all queues, and the IAs of the paths that they use. If
- * one of them is lost, all are closed and connected again, over other paths. An abrupt close of an
- * IA returns when nothing of its connections can reach the memory of a request; only then are
+ * The session with a server: the connections of all queues, and the IAs of the paths that they use.
+ * If one of them is lost, all are closed and connected again, over other paths. An abrupt close of
+ * an IA returns when nothing of its connections can reach the memory of a request; only then are
  * requests issued again.
  *
  * Process context, except datblk_session_lost().
@@ -26,98 +26,98 @@
 #define RENEWAL		(30 * HZ)
 
 /* Connects a queue. The IA of its path may be open, because another queue uses the path */
-static int datblk_session_connect(struct datblk_disk *disk, struct datblk_queue *queue)
+static int datblk_session_connect(struct datblk_remote *remote, struct datblk_queue *queue)
 {
-	unsigned int number = datblk_path_for(disk, queue->index);
-	struct datblk_path *path = &disk->paths[number];
+	unsigned int number = datblk_path_for(remote, queue->index);
+	struct datblk_path *path = &remote->paths[number];
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 
-	WRITE_ONCE(disk->path, number);
+	WRITE_ONCE(remote->path, number);
 	WRITE_ONCE(queue->path, path);
 	if (path->ia == DAT_HANDLE_NULL && dat_ia_open(path->ia_name, 8, &async, &path->ia)) {
 		path->ia = DAT_HANDLE_NULL;
-		disk->reason = "the IA cannot be opened";
+		remote->reason = "the IA cannot be opened";
 		return -ENODEV;
 	}
 	return datblk_queue_open(queue);
 }
 
 /**
- * datblk_session_open - connect all queues of a disk, over the paths whose turn it is
- * @disk: a disk whose session is closed
+ * datblk_session_open - connect all queues, over the paths whose turn it is
+ * @remote: a server whose session is closed
  *
  * Context: process.
- * Return: 0 or a negative error code; then the session is closed, disk->reason says why, and
- * disk->path over which path.
+ * Return: 0 or a negative error code; then the session is closed, remote->reason says why, and
+ * remote->path over which path.
  */
-int datblk_session_open(struct datblk_disk *disk)
+int datblk_session_open(struct datblk_remote *remote)
 {
 	unsigned int i;
 	int err = 0;
 
-	disk->incarnation++;
-	WRITE_ONCE(disk->ended, 0);
-	WRITE_ONCE(disk->answering, 0);
-	WRITE_ONCE(disk->open, true);
-	disk->had_command = false;
-	disk->greeted = false;
-	disk->had_answer = false;
-	disk->had_pong = false;
-	WRITE_ONCE(disk->lost, false);
-	for (i = 0; !err && i < disk->options.queues; i++)
-		err = datblk_session_connect(disk, &disk->queues[i]);
+	datblk_first_disk(remote)->incarnation++;
+	WRITE_ONCE(remote->ended, 0);
+	WRITE_ONCE(remote->answering, 0);
+	WRITE_ONCE(remote->open, true);
+	remote->had_command = false;
+	remote->greeted = false;
+	remote->had_answer = false;
+	remote->had_pong = false;
+	WRITE_ONCE(remote->lost, false);
+	for (i = 0; !err && i < remote->options.queues; i++)
+		err = datblk_session_connect(remote, &remote->queues[i]);
 	if (err) {
-		datblk_session_close(disk);
+		datblk_session_close(remote);
 		return err;
 	}
-	disk->reason = NULL;
-	WRITE_ONCE(disk->path, datblk_path_for(disk, 0));
+	remote->reason = NULL;
+	WRITE_ONCE(remote->path, datblk_path_for(remote, 0));
 	return 0;
 }
 
 /**
- * datblk_session_close - end all connections of a disk
- * @disk: the disk; nothing happens if its session is closed
+ * datblk_session_close - end all connections to a server
+ * @remote: the server; nothing happens if its session is closed
  *
  * Context: process.
  */
-void datblk_session_close(struct datblk_disk *disk)
+void datblk_session_close(struct datblk_remote *remote)
 {
 	unsigned int i;
 
-	WRITE_ONCE(disk->open, false);
-	for (i = 0; i < disk->path_count; i++) {
-		if (disk->paths[i].ia != DAT_HANDLE_NULL)
-			dat_ia_close(disk->paths[i].ia, DAT_CLOSE_ABRUPT_FLAG);
-		disk->paths[i].ia = DAT_HANDLE_NULL;
+	WRITE_ONCE(remote->open, false);
+	for (i = 0; i < remote->path_count; i++) {
+		if (remote->paths[i].ia != DAT_HANDLE_NULL)
+			dat_ia_close(remote->paths[i].ia, DAT_CLOSE_ABRUPT_FLAG);
+		remote->paths[i].ia = DAT_HANDLE_NULL;
 	}
-	for (i = 0; i < disk->options.queues; i++)
-		datblk_queue_drop(&disk->queues[i]);
+	for (i = 0; i < remote->options.queues; i++)
+		datblk_queue_drop(&remote->queues[i]);
 }
 
 /**
- * datblk_session_lost - a connection of a disk cannot be used any more
- * @disk: the disk
+ * datblk_session_lost - a connection cannot be used any more
+ * @remote: the server
  *
  * Context: any.
  */
-void datblk_session_lost(struct datblk_disk *disk)
+void datblk_session_lost(struct datblk_remote *remote)
 {
-	/* A disk that is about to go live looks at this after it has changed its state */
-	smp_store_mb(disk->lost, true);
-	if (cmpxchg(&disk->state, DATBLK_LIVE, DATBLK_RECOVERING) == DATBLK_LIVE)
-		mod_delayed_work(datblk_wq, &disk->recover, 0);
-	wake_up(&disk->repeated);
+	/* A session that is about to go live looks at this after it has changed the state */
+	smp_store_mb(remote->lost, true);
+	if (cmpxchg(&remote->state, DATBLK_LIVE, DATBLK_RECOVERING) == DATBLK_LIVE)
+		mod_delayed_work(datblk_wq, &remote->recover, 0);
+	wake_up(&remote->repeated);
 }
 
-static void datblk_session_quiesce(struct datblk_disk *disk)
+static void datblk_disk_quiesce(struct datblk_disk *disk)
 {
 	if (!disk->quiesced)
 		blk_mq_quiesce_queue(disk->gendisk->queue);
 	disk->quiesced = true;
 }
 
-static void datblk_session_resume(struct datblk_disk *disk)
+static void datblk_disk_resume(struct datblk_disk *disk)
 {
 	if (disk->quiesced)
 		blk_mq_unquiesce_queue(disk->gendisk->queue);
@@ -125,9 +125,39 @@ static void datblk_session_resume(struct datblk_disk *disk)
 	blk_mq_kick_requeue_list(disk->gendisk->queue);
 }
 
+static void datblk_session_quiesce(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		datblk_disk_quiesce(disk);
+}
+
+static void datblk_session_resume(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		datblk_disk_resume(disk);
+}
+
+/* The session is closed, or is about to be */
+static void datblk_session_disks_recover(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		if (disk->state != DATBLK_LIVE)
+			continue;
+		WRITE_ONCE(disk->state, DATBLK_RECOVERING);
+		trace_datblk_session(disk->id, disk->number, disk->incarnation, remote->path,
+				     false);
+	}
+}
+
 /**
  * datblk_session_ended - decide when to connect again, and whether the timeouts restart
- * @disk: a disk whose session has ended
+ * @remote: a server whose session has ended
  *
  * The client goes on to other paths. It connects at once if the session has answered a command, or
  * if a path is left that has not been tried since the last answer. The timeouts restart after a
@@ -137,122 +167,161 @@ static void datblk_session_resume(struct datblk_disk *disk)
  * Context: process.
  * Return: whether to connect at once.
  */
-bool datblk_session_ended(struct datblk_disk *disk)
+bool datblk_session_ended(struct datblk_remote *remote)
 {
-	bool at_once = datblk_path_next(disk, -ECONNRESET, "the connection was lost");
+	bool at_once = datblk_path_next(remote, -ECONNRESET, "the connection was lost");
+	bool good = remote->had_answer || remote->had_pong || !remote->had_command;
+	struct datblk_disk *disk;
 
-	if (disk->had_answer || disk->had_pong || !disk->had_command)
-		disk->good_at = jiffies;
-	else
-		disk->good_at += READ_ONCE(disk->command_at) - disk->live_at;
-	if (!disk->had_answer)
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		if (good)
+			disk->good_at = jiffies;
+		else
+			disk->good_at += READ_ONCE(remote->command_at) - remote->live_at;
+	}
+	if (!remote->had_answer)
 		return at_once;
-	disk->backoff = 0;
-	disk->tried = 0;
+	remote->backoff = 0;
+	remote->tried = 0;
 	return true;
 }
 
 /**
  * datblk_session_used - note that the session has had a command
- * @disk: the disk
+ * @remote: the server
  *
  * Context: any.
  */
-void datblk_session_used(struct datblk_disk *disk)
+void datblk_session_used(struct datblk_remote *remote)
 {
-	if (READ_ONCE(disk->had_command))
+	if (READ_ONCE(remote->had_command))
 		return;
-	WRITE_ONCE(disk->command_at, jiffies);
-	WRITE_ONCE(disk->had_command, true);
+	WRITE_ONCE(remote->command_at, jiffies);
+	WRITE_ONCE(remote->had_command, true);
 }
 
 /* If a connection has ended, its path is to blame, not that of the first queue */
-static void datblk_session_blame(struct datblk_disk *disk)
+static void datblk_session_blame(struct datblk_remote *remote)
 {
-	unsigned long ended = READ_ONCE(disk->ended);
+	unsigned long ended = READ_ONCE(remote->ended);
 
 	if (ended)
-		WRITE_ONCE(disk->path, __ffs(ended));
+		WRITE_ONCE(remote->path, __ffs(ended));
 }
 
 /* Takes back all requests of the old connections. Returns whether to connect at once */
-static bool datblk_session_drain(struct datblk_disk *disk)
+static bool datblk_session_drain(struct datblk_remote *remote)
 {
-	datblk_session_quiesce(disk);
-	datblk_session_close(disk);
-	datblk_session_blame(disk);
-	pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id,
-			    datblk_path(disk)->address);
-	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, false);
-	blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
-	blk_mq_tagset_wait_completed_request(&disk->set);
-	return datblk_session_ended(disk);
+	datblk_session_quiesce(remote);
+	datblk_session_close(remote);
+	datblk_session_blame(remote);
+	pr_warn_ratelimited("datblk%d: connection to %s lost\n", datblk_first_disk(remote)->id,
+			    datblk_path(remote)->address);
+	datblk_session_disks_recover(remote);
+	blk_mq_tagset_busy_iter(&remote->set, datblk_request_cancel, NULL);
+	blk_mq_tagset_wait_completed_request(&remote->set);
+	return datblk_session_ended(remote);
 }
 
 /* Has the client itself just closed a good session? */
-static bool datblk_session_renewing(const struct datblk_disk *disk)
+static bool datblk_session_renewing(const struct datblk_remote *remote)
 {
-	return disk->renewing && time_before(jiffies, disk->renewed + RENEWAL);
+	return remote->renewing && time_before(jiffies, remote->renewed + RENEWAL);
 }
 
-static bool datblk_session_expired(const struct datblk_disk *disk, unsigned int seconds)
+static bool datblk_disk_expired(const struct datblk_disk *disk, unsigned int seconds)
 {
 	return seconds && time_after_eq(jiffies, disk->good_at + seconds * HZ);
 }
 
+static void datblk_disk_live(struct datblk_disk *disk)
+{
+	struct datblk_remote *remote = disk->remote;
+
+	if (datblk_writes_session(&disk->writes, disk->geo.instance)) {
+		pr_err("datblk%d: %s may have lost writes that were not flushed: flushes fail until the disk is opened anew\n",
+		       disk->id, datblk_path(remote)->address);
+		datblk_kept_forget(&disk->kept);
+	}
+	WRITE_ONCE(disk->reason, NULL);
+	trace_datblk_session(disk->id, disk->number, disk->incarnation, remote->path, true);
+	/* Pairs with the acquire in queue_rq(): the session is complete */
+	smp_store_release(&disk->state, DATBLK_LIVE);
+}
+
 /**
  * datblk_session_live - let requests use a session that has been opened
- * @disk: the disk
+ * @remote: the server
  *
  * Context: process.
  */
-void datblk_session_live(struct datblk_disk *disk)
+void datblk_session_live(struct datblk_remote *remote)
 {
-	if (datblk_writes_session(&disk->writes, disk->geo.instance)) {
-		pr_err("datblk%d: %s may have lost writes that were not flushed: flushes fail until the disk is opened anew\n",
-		       disk->id, datblk_path(disk)->address);
-		datblk_kept_forget(&disk->kept);
-	}
-	datblk_paths_live(disk);
-	disk->renewing = false;
-	disk->live_at = jiffies;
-	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, true);
-	/* Pairs with the acquire in queue_rq(): the session is complete */
-	smp_store_release(&disk->state, DATBLK_LIVE);
+	struct datblk_disk *disk;
+
+	datblk_paths_live(remote);
+	remote->renewing = false;
+	remote->live_at = jiffies;
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		datblk_disk_live(disk);
 	/* Pairs with the barrier in datblk_session_lost() */
-	smp_mb();
-	if (READ_ONCE(disk->lost))
-		datblk_session_lost(disk);
-	datblk_probe_session(disk);
+	smp_store_mb(remote->state, DATBLK_LIVE);
+	if (READ_ONCE(remote->lost))
+		datblk_session_lost(remote);
+	datblk_probe_session(remote);
 }
 
-static void datblk_session_go_live(struct datblk_disk *disk)
+static void datblk_disk_take_changes(struct datblk_disk *disk)
 {
 	if (disk->geo.capacity != get_capacity(disk->gendisk))
 		set_capacity_and_notify(disk->gendisk, disk->geo.capacity);
 	set_disk_ro(disk->gendisk, disk->geo.flags & DATBLK_READONLY);
 	disk->recoveries++;
 	pr_info_ratelimited("datblk%d: connected to %s again\n", disk->id,
-			    datblk_path(disk)->address);
-	datblk_session_live(disk);
-	datblk_session_resume(disk);
+			    datblk_path(disk->remote)->address);
 }
 
-/* Connects again. The description of the device changes only with success */
-static int datblk_session_reopen(struct datblk_disk *disk)
+static void datblk_session_go_live(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		datblk_disk_take_changes(disk);
+	datblk_session_live(remote);
+	datblk_session_resume(remote);
+}
+
+/* The description of the device changes only with success. remote->reason says why it is wrong */
+static int datblk_disk_check(struct datblk_disk *disk)
 {
 	struct datblk_geometry was = disk->geo;
-	int err = datblk_session_open(disk);
+	const char *changed = datblk_device_changed(&was, &disk->next_geo);
+	int err = -ENODEV;
 
-	if (!err) {
-		disk->reason = datblk_device_changed(&was, &disk->geo);
-		err = disk->reason ? -ENODEV : datblk_resubmit(disk);
-		if (!err)
-			return 0;
-		datblk_session_close(disk);
-		datblk_session_blame(disk);
+	if (!changed) {
+		disk->geo = disk->next_geo;
+		err = datblk_resubmit(disk);
 	}
+	if (!err)
+		return 0;
+	if (changed)
+		disk->remote->reason = changed;
 	disk->geo = was;
+	return err;
+}
+
+/* Connects again */
+static int datblk_session_reopen(struct datblk_remote *remote)
+{
+	int err = datblk_session_open(remote);
+
+	if (err)
+		return err;
+	err = datblk_disk_check(datblk_first_disk(remote));
+	if (err) {
+		datblk_session_close(remote);
+		datblk_session_blame(remote);
+	}
 	return err;
 }
 
@@ -260,64 +329,89 @@ static int datblk_session_reopen(struct datblk_disk *disk)
  * Logs one line for each change of the reason of a path. Returns true if the disk is connected.
  * Otherwise @at_once receives whether to try the next path without a delay.
  */
-static bool datblk_session_reconnect(struct datblk_disk *disk, bool *at_once)
+static bool datblk_session_reconnect(struct datblk_remote *remote, bool *at_once)
 {
-	int err = datblk_session_reopen(disk);
-	const struct datblk_path *path = datblk_path(disk);
+	int err = datblk_session_reopen(remote);
+	const struct datblk_path *path = datblk_path(remote);
+	struct datblk_disk *disk = datblk_first_disk(remote);
 
 	if (!err)
 		return true;
-	if (disk->reason != path->reason)
+	if (remote->reason != path->reason)
 		pr_warn("datblk%d: no connection to %s, device %s: %s\n", disk->id,
-			path->address, disk->options.device, disk->reason);
-	*at_once = datblk_path_next(disk, err, disk->reason);
+			path->address, disk->options.device, remote->reason);
+	WRITE_ONCE(disk->reason, remote->reason);
+	*at_once = datblk_path_next(remote, err, remote->reason);
 	if (!*at_once && err != -EBUSY)
-		disk->renewing = false;
+		remote->renewing = false;
 	return false;
 }
 
 /* A removal does not wait for a connection, unless a good one is being renewed */
-static bool datblk_session_unwanted(const struct datblk_disk *disk)
+static bool datblk_disk_unwanted(const struct datblk_disk *disk)
 {
-	return datblk_session_renewing(disk) ? datblk_disk_removal_expired(disk) :
-					       READ_ONCE(disk->deleting);
+	return datblk_session_renewing(disk->remote) ? datblk_disk_removal_expired(disk) :
+						       READ_ONCE(disk->deleting);
+}
+
+/* Does a disk wait for a session? A late probe does not revive one that is dead */
+static bool datblk_session_wanted(const struct datblk_remote *remote)
+{
+	const struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		if (disk->state != DATBLK_DEAD && !datblk_disk_unwanted(disk))
+			return true;
+	return false;
 }
 
 /* Without a connection, waiting requests fail once a timeout has expired */
-static void datblk_session_fail(struct datblk_disk *disk)
+static void datblk_disk_fail(struct datblk_disk *disk)
 {
-	bool dead = datblk_session_expired(disk, disk->options.reconnect_timeout);
+	bool dead = datblk_disk_expired(disk, disk->options.reconnect_timeout);
 
-	if (!dead && !datblk_session_unwanted(disk) &&
-	    !datblk_session_expired(disk, disk->options.fail_io_timeout))
+	if (disk->state == DATBLK_DEAD)
 		return;
-	if (dead && disk->state != DATBLK_DEAD)
+	if (!dead && !datblk_disk_unwanted(disk) &&
+	    !datblk_disk_expired(disk, disk->options.fail_io_timeout))
+		return;
+	if (dead)
 		pr_err("datblk%d: no connection for %u s, giving up: %s\n", disk->id,
 		       disk->options.reconnect_timeout, disk->reason ?: "connections break");
 	WRITE_ONCE(disk->state, dead ? DATBLK_DEAD : DATBLK_FAILING);
-	datblk_session_resume(disk);
+	datblk_disk_resume(disk);
 }
 
 /* A random delay, so that the disks of all clients do not reconnect at the same time */
-static void datblk_session_try_later(struct datblk_disk *disk)
+static void datblk_session_try_later(struct datblk_remote *remote)
 {
-	unsigned int ms = clamp_t(unsigned int, disk->backoff, BACKOFF_MIN, BACKOFF_MAX);
+	unsigned int ms = clamp_t(unsigned int, remote->backoff, BACKOFF_MIN, BACKOFF_MAX);
 
-	mod_delayed_work(datblk_wq, &disk->recover,
+	mod_delayed_work(datblk_wq, &remote->recover,
 			 msecs_to_jiffies(ms / 2 + get_random_u32() % ms));
-	disk->backoff = ms * 2;
+	remote->backoff = ms * 2;
+}
+
+static bool datblk_session_deleting(const struct datblk_remote *remote)
+{
+	const struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		if (READ_ONCE(disk->deleting))
+			return true;
+	return false;
 }
 
 /* Waits until @kind finds no command any more. Returns false if that takes too long */
-static bool datblk_session_wait(struct datblk_disk *disk, busy_tag_iter_fn *kind)
+static bool datblk_session_wait(struct datblk_remote *remote, busy_tag_iter_fn *kind)
 {
 	unsigned long end = jiffies + SETTLE;
 	bool found;
 
 	for (;;) {
 		found = false;
-		blk_mq_tagset_busy_iter(&disk->set, kind, &found);
-		if (!found || READ_ONCE(disk->lost) || READ_ONCE(disk->deleting) ||
+		blk_mq_tagset_busy_iter(&remote->set, kind, &found);
+		if (!found || READ_ONCE(remote->lost) || datblk_session_deleting(remote) ||
 		    time_after(jiffies, end))
 			return !found;
 		msleep(SETTLE_POLL_MS);
@@ -328,14 +422,14 @@ static bool datblk_session_wait(struct datblk_disk *disk, busy_tag_iter_fn *kind
  * Waits until no command is in flight, and holds others back. If a command takes long, such as a
  * flush, no other one has to wait for it. Returns false if the session stays.
  */
-static bool datblk_session_settle(struct datblk_disk *disk)
+static bool datblk_session_settle(struct datblk_remote *remote)
 {
-	blk_mq_tagset_busy_iter(&disk->set, datblk_request_mark, NULL);
-	if (!datblk_session_wait(disk, datblk_request_old))
+	blk_mq_tagset_busy_iter(&remote->set, datblk_request_mark, NULL);
+	if (!datblk_session_wait(remote, datblk_request_old))
 		return false;
-	datblk_probe_renewal(disk);
-	datblk_session_quiesce(disk);
-	return datblk_session_wait(disk, datblk_request_busy) && !READ_ONCE(disk->deleting);
+	datblk_probe_renewal(remote);
+	datblk_session_quiesce(remote);
+	return datblk_session_wait(remote, datblk_request_busy) && !datblk_session_deleting(remote);
 }
 
 /*
@@ -343,94 +437,96 @@ static bool datblk_session_settle(struct datblk_disk *disk)
  * paths that had failed. Returns whether another session is needed. If the session was lost
  * meanwhile, it is still open.
  */
-static bool datblk_session_renew(struct datblk_disk *disk)
+static bool datblk_session_renew(struct datblk_remote *remote)
 {
-	unsigned long paths = xchg(&disk->answering, 0) & datblk_paths_failed(disk);
+	unsigned long paths = xchg(&remote->answering, 0) & datblk_paths_failed(remote);
+	struct datblk_disk *disk;
 
 	if (!paths)
 		return false;
-	if (!datblk_session_settle(disk)) {
-		datblk_session_resume(disk);
-		datblk_probe_later(disk);
+	if (!datblk_session_settle(remote)) {
+		datblk_session_resume(remote);
+		datblk_probe_later(remote);
 		return false;
 	}
-	if (cmpxchg(&disk->state, DATBLK_LIVE, DATBLK_RECOVERING) != DATBLK_LIVE)
+	if (cmpxchg(&remote->state, DATBLK_LIVE, DATBLK_RECOVERING) != DATBLK_LIVE)
 		return true;
-	trace_datblk_session(disk->id, disk->number, disk->incarnation, disk->path, false);
-	datblk_session_close(disk);
-	datblk_paths_restore(disk, paths);
-	disk->renewing = true;
-	disk->good_at = jiffies;
-	disk->backoff = 0;
-	disk->tried = 0;
+	datblk_session_disks_recover(remote);
+	datblk_session_close(remote);
+	datblk_paths_restore(remote, paths);
+	remote->renewing = true;
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		disk->good_at = jiffies;
+	remote->backoff = 0;
+	remote->tried = 0;
 	return true;
 }
 
-static void datblk_session_replace(struct datblk_disk *disk)
+static void datblk_session_replace(struct datblk_remote *remote)
 {
+	struct datblk_disk *disk;
 	bool at_once = true;
 
-	if (READ_ONCE(disk->removed)) {
-		datblk_session_close(disk);
+	if (READ_ONCE(remote->removed)) {
+		datblk_session_close(remote);
 		return;
 	}
-	/* A late probe does not revive it */
-	if (disk->state == DATBLK_DEAD)
-		return;
 	/* In any other state nobody would start this work for the next loss */
-	if (disk->open && !READ_ONCE(disk->lost) && READ_ONCE(disk->state) == DATBLK_LIVE &&
-	    !datblk_session_renew(disk))
+	if (remote->open && !READ_ONCE(remote->lost) && READ_ONCE(remote->state) == DATBLK_LIVE &&
+	    !datblk_session_renew(remote))
 		return;
-	if (disk->open)
-		at_once = datblk_session_drain(disk);
-	if (at_once && !datblk_session_unwanted(disk) &&
-	    datblk_session_reconnect(disk, &at_once)) {
-		datblk_session_go_live(disk);
+	if (remote->open)
+		at_once = datblk_session_drain(remote);
+	if (at_once && datblk_session_wanted(remote) &&
+	    datblk_session_reconnect(remote, &at_once)) {
+		datblk_session_go_live(remote);
 		return;
 	}
-	datblk_session_fail(disk);
-	if (datblk_session_unwanted(disk) || disk->state == DATBLK_DEAD)
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		datblk_disk_fail(disk);
+	if (!datblk_session_wanted(remote))
 		return;
 	if (at_once)
-		mod_delayed_work(datblk_wq, &disk->recover, 0);
+		mod_delayed_work(datblk_wq, &remote->recover, 0);
 	else
-		datblk_session_try_later(disk);
+		datblk_session_try_later(remote);
 }
 
 /**
- * datblk_session_recover - replace the session of a disk
- * @work: in the disk
+ * datblk_session_recover - replace the session with a server
+ * @work: in the server
  *
- * Context: process. Memory may only be free when the disk works again, so allocations do not wait
+ * Context: process. Memory may only be free when the disks work again, so allocations do not wait
  * for I/O.
  */
 void datblk_session_recover(struct work_struct *work)
 {
-	struct datblk_disk *disk = container_of(to_delayed_work(work), struct datblk_disk, recover);
+	struct datblk_remote *remote = container_of(to_delayed_work(work), struct datblk_remote,
+						    recover);
 	unsigned int noio = memalloc_noio_save();
 
-	datblk_session_replace(disk);
+	datblk_session_replace(remote);
 	memalloc_noio_restore(noio);
 }
 
 /**
- * datblk_session_end - close the session of a disk for good
- * @disk: a disk that is being deleted, without requests
+ * datblk_session_end - close the session with a server for good
+ * @remote: a server whose disk is being deleted, without requests
  *
  * The work item closes it, because an upcall may have queued the work item just now. When it is
  * closed, there are no more upcalls.
  *
  * Context: process.
  */
-void datblk_session_end(struct datblk_disk *disk)
+void datblk_session_end(struct datblk_remote *remote)
 {
-	WRITE_ONCE(disk->removed, true);
-	mod_delayed_work(datblk_wq, &disk->recover, 0);
-	flush_delayed_work(&disk->recover);
-	cancel_delayed_work_sync(&disk->recover);
+	WRITE_ONCE(remote->removed, true);
+	mod_delayed_work(datblk_wq, &remote->recover, 0);
+	flush_delayed_work(&remote->recover);
+	cancel_delayed_work_sync(&remote->recover);
 	/* The probe may queue recover again, which then only closes the session */
-	cancel_delayed_work_sync(&disk->probe);
-	cancel_delayed_work_sync(&disk->recover);
+	cancel_delayed_work_sync(&remote->probe);
+	cancel_delayed_work_sync(&remote->recover);
 	/* An upcall may have postponed the run that closes it, and the line above cancelled it */
-	datblk_session_close(disk);
+	datblk_session_close(remote);
 }

@@ -12,9 +12,13 @@ static struct datblk_disk *disk_alloc(struct kunit *test)
 	struct datblk_disk *disk = kunit_kzalloc(test, sizeof(*disk), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, disk);
-	init_waitqueue_head(&disk->repeated);
-	disk->path_count = 1;
-	disk->options.queues = 1;
+	disk->remote = kunit_kzalloc(test, sizeof(*disk->remote), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, disk->remote);
+	INIT_LIST_HEAD(&disk->remote->disks);
+	list_add(&disk->of_remote, &disk->remote->disks);
+	init_waitqueue_head(&disk->remote->repeated);
+	disk->remote->path_count = 1;
+	disk->remote->options.queues = 1;
 	/* Long ago */
 	disk->good_at = jiffies - 1000 * HZ;
 	return disk;
@@ -46,17 +50,18 @@ static void ended(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(endings); i++) {
 		struct datblk_disk *disk = disk_alloc(test);
+		struct datblk_remote *remote = disk->remote;
 		unsigned long since = disk->good_at;
 
-		datblk_paths_live(disk);
-		disk->backoff = 1600;
-		disk->had_command = endings[i].had_command;
-		disk->greeted = endings[i].greeted;
-		disk->had_answer = endings[i].had_answer;
-		disk->had_pong = endings[i].had_pong;
-		KUNIT_EXPECT_EQ_MSG(test, datblk_session_ended(disk), endings[i].at_once, "%s",
+		datblk_paths_live(remote);
+		remote->backoff = 1600;
+		remote->had_command = endings[i].had_command;
+		remote->greeted = endings[i].greeted;
+		remote->had_answer = endings[i].had_answer;
+		remote->had_pong = endings[i].had_pong;
+		KUNIT_EXPECT_EQ_MSG(test, datblk_session_ended(remote), endings[i].at_once, "%s",
 				    endings[i].name);
-		KUNIT_EXPECT_EQ_MSG(test, disk->backoff, endings[i].at_once ? 0 : 1600, "%s",
+		KUNIT_EXPECT_EQ_MSG(test, remote->backoff, endings[i].at_once ? 0 : 1600, "%s",
 				    endings[i].name);
 		KUNIT_EXPECT_EQ_MSG(test, disk->good_at != since, endings[i].restarts, "%s",
 				    endings[i].name);
@@ -67,12 +72,13 @@ static void ended(struct kunit *test)
 static void idle_before(struct kunit *test)
 {
 	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk->remote;
 
-	disk->live_at = jiffies - 990 * HZ;
-	disk->command_at = disk->live_at + 985 * HZ;
-	disk->had_command = true;
-	datblk_session_ended(disk);
-	KUNIT_EXPECT_EQ(test, disk->good_at, disk->command_at - 10 * HZ);
+	remote->live_at = jiffies - 990 * HZ;
+	remote->command_at = remote->live_at + 985 * HZ;
+	remote->had_command = true;
+	datblk_session_ended(remote);
+	KUNIT_EXPECT_EQ(test, disk->good_at, remote->command_at - 10 * HZ);
 }
 
 /* No command is repeated without end: what restarts the timeouts counts against it */
@@ -82,96 +88,96 @@ static void lost(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(endings); i++) {
 		struct datblk_pdu pdu = { .c.op = DATBLK_OP_READ };
-		struct datblk_disk *disk = disk_alloc(test);
+		struct datblk_remote *remote = disk_alloc(test)->remote;
 
-		disk->greeted = endings[i].greeted;
-		disk->had_answer = endings[i].had_answer;
-		disk->had_pong = endings[i].had_pong;
-		datblk_request_lost(disk, &pdu);
+		remote->greeted = endings[i].greeted;
+		remote->had_answer = endings[i].had_answer;
+		remote->had_pong = endings[i].had_pong;
+		datblk_request_lost(remote, &pdu);
 		KUNIT_EXPECT_TRUE_MSG(test, pdu.lost, "%s", endings[i].name);
 		KUNIT_EXPECT_EQ_MSG(test, pdu.retries, endings[i].counts, "%s", endings[i].name);
 	}
 }
 
-static void path_is(struct kunit *test, struct datblk_disk *disk, unsigned int path)
+static void path_is(struct kunit *test, struct datblk_remote *remote, unsigned int path)
 {
-	KUNIT_EXPECT_EQ(test, disk->path, path);
-	KUNIT_EXPECT_PTR_EQ(test, datblk_path(disk), &disk->paths[path]);
+	KUNIT_EXPECT_EQ(test, remote->path, path);
+	KUNIT_EXPECT_PTR_EQ(test, datblk_path(remote), &remote->paths[path]);
 }
 
 /* The next path is tried at once, until all have failed since the last answer */
 static void next_path(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 
-	disk->path_count = 3;
-	disk->path = 1;
-	datblk_paths_live(disk);
-	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_LIVE);
+	remote->path_count = 3;
+	remote->path = 1;
+	datblk_paths_live(remote);
+	KUNIT_EXPECT_EQ(test, remote->paths[1].state, DATBLK_PATH_LIVE);
 	/* Its session had answers, so it may be tried again, too */
-	disk->had_answer = true;
-	KUNIT_EXPECT_TRUE(test, datblk_session_ended(disk));
-	path_is(test, disk, 2);
-	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_FAILED);
-	KUNIT_EXPECT_STREQ(test, disk->paths[1].reason, "the connection was lost");
-	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_STANDBY);
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "2"));
-	path_is(test, disk, 0);
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "0"));
-	path_is(test, disk, 1);
-	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
-	path_is(test, disk, 2);
+	remote->had_answer = true;
+	KUNIT_EXPECT_TRUE(test, datblk_session_ended(remote));
+	path_is(test, remote, 2);
+	KUNIT_EXPECT_EQ(test, remote->paths[1].state, DATBLK_PATH_FAILED);
+	KUNIT_EXPECT_STREQ(test, remote->paths[1].reason, "the connection was lost");
+	KUNIT_EXPECT_EQ(test, remote->paths[0].state, DATBLK_PATH_STANDBY);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(remote, -EIO, "2"));
+	path_is(test, remote, 0);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(remote, -EIO, "0"));
+	path_is(test, remote, 1);
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(remote, -EIO, "1"));
+	path_is(test, remote, 2);
 	/* After the delay, each is tried once */
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "2"));
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "0"));
-	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(remote, -EIO, "2"));
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(remote, -EIO, "0"));
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(remote, -EIO, "1"));
 }
 
 /* The delay grows with attempts over a path that has failed before, and if sessions break */
 static void delay_of_paths(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 
-	disk->path_count = 2;
-	datblk_paths_live(disk);
-	disk->backoff = 400;
-	datblk_path_next(disk, -EIO, "0");
-	KUNIT_EXPECT_EQ_MSG(test, disk->backoff, 400, "it was live");
-	datblk_path_next(disk, -EBUSY, "busy");
-	KUNIT_EXPECT_EQ(test, disk->backoff, 400);
-	datblk_path_next(disk, -EIO, "1");
-	KUNIT_EXPECT_EQ_MSG(test, disk->backoff, 0, "it stood by");
-	disk->backoff = 400;
-	datblk_path_next(disk, -EIO, "0");
-	datblk_path_next(disk, -EIO, "1");
-	KUNIT_EXPECT_EQ(test, disk->backoff, 400);
+	remote->path_count = 2;
+	datblk_paths_live(remote);
+	remote->backoff = 400;
+	datblk_path_next(remote, -EIO, "0");
+	KUNIT_EXPECT_EQ_MSG(test, remote->backoff, 400, "it was live");
+	datblk_path_next(remote, -EBUSY, "busy");
+	KUNIT_EXPECT_EQ(test, remote->backoff, 400);
+	datblk_path_next(remote, -EIO, "1");
+	KUNIT_EXPECT_EQ_MSG(test, remote->backoff, 0, "it stood by");
+	remote->backoff = 400;
+	datblk_path_next(remote, -EIO, "0");
+	datblk_path_next(remote, -EIO, "1");
+	KUNIT_EXPECT_EQ(test, remote->backoff, 400);
 }
 
 /* The server has I/O: it refuses the login over any path */
 static void busy_path(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 
-	disk->path_count = 2;
-	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EBUSY, "busy"));
-	path_is(test, disk, 0);
-	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_STANDBY);
-	KUNIT_EXPECT_STREQ(test, disk->paths[0].reason, "busy");
-	KUNIT_EXPECT_EQ(test, disk->tried, 0);
+	remote->path_count = 2;
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(remote, -EBUSY, "busy"));
+	path_is(test, remote, 0);
+	KUNIT_EXPECT_EQ(test, remote->paths[0].state, DATBLK_PATH_STANDBY);
+	KUNIT_EXPECT_STREQ(test, remote->paths[0].reason, "busy");
+	KUNIT_EXPECT_EQ(test, remote->tried, 0);
 }
 
 /* Sessions that break without an answer, over each path, delay the next one */
 static void broken_sessions(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 
-	disk->path_count = 2;
-	disk->had_command = true;
-	KUNIT_EXPECT_TRUE(test, datblk_session_ended(disk));
-	KUNIT_EXPECT_FALSE(test, datblk_session_ended(disk));
+	remote->path_count = 2;
+	remote->had_command = true;
+	KUNIT_EXPECT_TRUE(test, datblk_session_ended(remote));
+	KUNIT_EXPECT_FALSE(test, datblk_session_ended(remote));
 }
 
-/* Which of four paths have failed, and the paths of five queues; disk->path is 2 */
+/* Which of four paths have failed, and the paths of five queues; remote->path is 2 */
 static const struct {
 	const char *failed, *used, *states;
 } spreads[] = {
@@ -188,109 +194,109 @@ static void spread(struct kunit *test)
 	unsigned int i, n;
 
 	for (i = 0; i < ARRAY_SIZE(spreads); i++) {
-		struct datblk_disk *disk = disk_alloc(test);
+		struct datblk_remote *remote = disk_alloc(test)->remote;
 		char text[6] = "";
 
-		disk->path_count = 4;
-		disk->path = 2;
-		disk->options.queues = 5;
+		remote->path_count = 4;
+		remote->path = 2;
+		remote->options.queues = 5;
 		for (n = 0; n < 4; n++)
 			if (spreads[i].failed[n] == 'F')
-				disk->paths[n].state = DATBLK_PATH_FAILED;
+				remote->paths[n].state = DATBLK_PATH_FAILED;
 		for (n = 0; n < 5; n++)
-			KUNIT_EXPECT_EQ(test, datblk_path_for(disk, n), 2);
-		KUNIT_EXPECT_FALSE(test, datblk_paths_missing(disk));
-		disk->options.round_robin = true;
+			KUNIT_EXPECT_EQ(test, datblk_path_for(remote, n), 2);
+		KUNIT_EXPECT_FALSE(test, datblk_paths_missing(remote));
+		remote->options.round_robin = true;
 		for (n = 0; n < 5; n++)
-			text[n] = '0' + datblk_path_for(disk, n);
+			text[n] = '0' + datblk_path_for(remote, n);
 		KUNIT_EXPECT_STREQ(test, text, spreads[i].used);
-		datblk_paths_live(disk);
+		datblk_paths_live(remote);
 		for (n = 0; n < 4; n++)
-			text[n] = "SLF"[disk->paths[n].state];
+			text[n] = "SLF"[remote->paths[n].state];
 		text[4] = 0;
 		KUNIT_EXPECT_STREQ(test, text, spreads[i].states);
-		KUNIT_EXPECT_EQ(test, datblk_paths_missing(disk), i != 0);
+		KUNIT_EXPECT_EQ(test, datblk_paths_missing(remote), i != 0);
 	}
 }
 
 /* A path that no queue would use is not missed, and stands by */
 static void spare_path(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 
-	disk->path_count = 3;
-	disk->options.queues = 2;
-	disk->options.round_robin = true;
-	disk->paths[0].state = DATBLK_PATH_FAILED;
-	datblk_paths_live(disk);
-	KUNIT_EXPECT_EQ(test, disk->paths[2].state, DATBLK_PATH_LIVE);
-	KUNIT_EXPECT_FALSE(test, datblk_paths_missing(disk));
-	datblk_paths_restore(disk, BIT(0));
-	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_STANDBY);
-	datblk_paths_live(disk);
-	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_LIVE);
-	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_LIVE);
-	KUNIT_EXPECT_EQ(test, disk->paths[2].state, DATBLK_PATH_STANDBY);
+	remote->path_count = 3;
+	remote->options.queues = 2;
+	remote->options.round_robin = true;
+	remote->paths[0].state = DATBLK_PATH_FAILED;
+	datblk_paths_live(remote);
+	KUNIT_EXPECT_EQ(test, remote->paths[2].state, DATBLK_PATH_LIVE);
+	KUNIT_EXPECT_FALSE(test, datblk_paths_missing(remote));
+	datblk_paths_restore(remote, BIT(0));
+	KUNIT_EXPECT_EQ(test, remote->paths[0].state, DATBLK_PATH_STANDBY);
+	datblk_paths_live(remote);
+	KUNIT_EXPECT_EQ(test, remote->paths[0].state, DATBLK_PATH_LIVE);
+	KUNIT_EXPECT_EQ(test, remote->paths[1].state, DATBLK_PATH_LIVE);
+	KUNIT_EXPECT_EQ(test, remote->paths[2].state, DATBLK_PATH_STANDBY);
 }
 
 /* All paths whose connections have ended have failed; then each is tried once before a delay */
 static void blamed_paths(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 
-	disk->path_count = 3;
-	disk->options.round_robin = true;
-	disk->path = 2;
-	disk->ended = BIT(0) | BIT(2);
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "2"));
-	KUNIT_EXPECT_EQ(test, disk->paths[0].state, DATBLK_PATH_FAILED);
-	KUNIT_EXPECT_STREQ(test, disk->paths[0].reason, "the connection was lost");
-	KUNIT_EXPECT_EQ(test, disk->paths[1].state, DATBLK_PATH_STANDBY);
-	KUNIT_EXPECT_EQ(test, disk->paths[2].state, DATBLK_PATH_FAILED);
-	KUNIT_EXPECT_STREQ(test, disk->paths[2].reason, "2");
-	disk->ended = 0;
-	disk->path = datblk_path_for(disk, 0);
-	path_is(test, disk, 1);
-	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
-	path_is(test, disk, 2);
-	KUNIT_EXPECT_EQ(test, datblk_path_for(disk, 0), 2);
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "2"));
-	KUNIT_EXPECT_EQ(test, datblk_path_for(disk, 0), 0);
-	KUNIT_EXPECT_TRUE(test, datblk_path_next(disk, -EIO, "0"));
-	KUNIT_EXPECT_EQ(test, datblk_path_for(disk, 0), 1);
-	KUNIT_EXPECT_FALSE(test, datblk_path_next(disk, -EIO, "1"));
+	remote->path_count = 3;
+	remote->options.round_robin = true;
+	remote->path = 2;
+	remote->ended = BIT(0) | BIT(2);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(remote, -EIO, "2"));
+	KUNIT_EXPECT_EQ(test, remote->paths[0].state, DATBLK_PATH_FAILED);
+	KUNIT_EXPECT_STREQ(test, remote->paths[0].reason, "the connection was lost");
+	KUNIT_EXPECT_EQ(test, remote->paths[1].state, DATBLK_PATH_STANDBY);
+	KUNIT_EXPECT_EQ(test, remote->paths[2].state, DATBLK_PATH_FAILED);
+	KUNIT_EXPECT_STREQ(test, remote->paths[2].reason, "2");
+	remote->ended = 0;
+	remote->path = datblk_path_for(remote, 0);
+	path_is(test, remote, 1);
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(remote, -EIO, "1"));
+	path_is(test, remote, 2);
+	KUNIT_EXPECT_EQ(test, datblk_path_for(remote, 0), 2);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(remote, -EIO, "2"));
+	KUNIT_EXPECT_EQ(test, datblk_path_for(remote, 0), 0);
+	KUNIT_EXPECT_TRUE(test, datblk_path_next(remote, -EIO, "0"));
+	KUNIT_EXPECT_EQ(test, datblk_path_for(remote, 0), 1);
+	KUNIT_EXPECT_FALSE(test, datblk_path_next(remote, -EIO, "1"));
 }
 
 /* The delays of probes double with each renewal, until one has been good for a minute */
 static void probe_delays(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 	unsigned int i;
 
 	for (i = 1; i <= 20; i++) {
-		datblk_probe_renewal(disk);
-		datblk_probe_session(disk);
-		KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ << min(i, 6U));
+		datblk_probe_renewal(remote);
+		datblk_probe_session(remote);
+		KUNIT_EXPECT_EQ(test, datblk_probe_delay(remote), HZ << min(i, 6U));
 	}
-	disk->renewed -= 61 * HZ;
-	datblk_probe_session(disk);
-	KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ);
+	remote->renewed -= 61 * HZ;
+	datblk_probe_session(remote);
+	KUNIT_EXPECT_EQ(test, datblk_probe_delay(remote), HZ);
 }
 
 /* The delays also double while the server logs refusals */
 static void probe_refusals(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 	unsigned int i;
 
-	datblk_probe_renewal(disk);
+	datblk_probe_renewal(remote);
 	for (i = 2; i <= 20; i++) {
-		datblk_probe_answered(disk, BIT(DATBLK_ADMIT) | BIT(DATBLK_REFUSE_CLIENT));
-		KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ << min(i, 6U));
+		datblk_probe_answered(remote, BIT(DATBLK_ADMIT) | BIT(DATBLK_REFUSE_CLIENT));
+		KUNIT_EXPECT_EQ(test, datblk_probe_delay(remote), HZ << min(i, 6U));
 	}
-	datblk_probe_answered(disk, BIT(DATBLK_ADMIT) | BIT(DATBLK_REFUSE_BUSY) |
+	datblk_probe_answered(remote, BIT(DATBLK_ADMIT) | BIT(DATBLK_REFUSE_BUSY) |
 				    BIT(DATBLK_REFUSE_LATE) | BIT(DATBLK_CHALLENGED));
-	KUNIT_EXPECT_EQ(test, datblk_probe_delay(disk), HZ << 1);
+	KUNIT_EXPECT_EQ(test, datblk_probe_delay(remote), HZ << 1);
 }
 
 /* What follows "address=", and the result */
@@ -314,42 +320,42 @@ static void parse_paths(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(path_texts); i++) {
-		struct datblk_disk *disk = disk_alloc(test);
+		struct datblk_remote *remote = disk_alloc(test)->remote;
 		char text[128];
 
-		disk->path_count = 0;
-		strscpy(disk->options.ia, "rxe0/1", sizeof(disk->options.ia));
+		remote->path_count = 0;
+		strscpy(remote->options.ia, "rxe0/1", sizeof(remote->options.ia));
 		strscpy(text, path_texts[i].text, sizeof(text));
-		KUNIT_EXPECT_EQ_MSG(test, datblk_path_add(disk, text), path_texts[i].err, "%s",
+		KUNIT_EXPECT_EQ_MSG(test, datblk_path_add(remote, text), path_texts[i].err, "%s",
 				    path_texts[i].text);
 		if (path_texts[i].err)
 			continue;
-		KUNIT_EXPECT_EQ(test, datblk_paths_complete(disk), 0);
-		KUNIT_EXPECT_STREQ(test, disk->paths[0].address, path_texts[i].address);
-		KUNIT_EXPECT_STREQ(test, disk->paths[0].ia_name, path_texts[i].ia);
-		KUNIT_EXPECT_NE(test, disk->paths[0].to.ss_family, 0);
+		KUNIT_EXPECT_EQ(test, datblk_paths_complete(remote), 0);
+		KUNIT_EXPECT_STREQ(test, remote->paths[0].address, path_texts[i].address);
+		KUNIT_EXPECT_STREQ(test, remote->paths[0].ia_name, path_texts[i].ia);
+		KUNIT_EXPECT_NE(test, remote->paths[0].to.ss_family, 0);
 	}
 }
 
 /* The paths are at most eight; each has an IA, its own or that of the disk */
 static void number_of_paths(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 	char text[32];
 	unsigned int i;
 
-	disk->path_count = 0;
-	KUNIT_EXPECT_EQ(test, datblk_paths_complete(disk), -EINVAL);
+	remote->path_count = 0;
+	KUNIT_EXPECT_EQ(test, datblk_paths_complete(remote), -EINVAL);
 	for (i = 0; i < DATBLK_PATHS_MAX; i++) {
 		snprintf(text, sizeof(text), "10.0.0.%u%s", i, i ? "@rxe0/1" : "");
-		KUNIT_EXPECT_EQ(test, datblk_path_add(disk, text), 0);
+		KUNIT_EXPECT_EQ(test, datblk_path_add(remote, text), 0);
 	}
 	strscpy(text, "10.0.0.9@rxe0/1", sizeof(text));
-	KUNIT_EXPECT_EQ(test, datblk_path_add(disk, text), -E2BIG);
-	KUNIT_EXPECT_EQ(test, disk->path_count, DATBLK_PATHS_MAX);
-	KUNIT_EXPECT_EQ(test, datblk_paths_complete(disk), -EINVAL);
-	strscpy(disk->options.ia, "rxe0/1", sizeof(disk->options.ia));
-	KUNIT_EXPECT_EQ(test, datblk_paths_complete(disk), 0);
+	KUNIT_EXPECT_EQ(test, datblk_path_add(remote, text), -E2BIG);
+	KUNIT_EXPECT_EQ(test, remote->path_count, DATBLK_PATHS_MAX);
+	KUNIT_EXPECT_EQ(test, datblk_paths_complete(remote), -EINVAL);
+	strscpy(remote->options.ia, "rxe0/1", sizeof(remote->options.ia));
+	KUNIT_EXPECT_EQ(test, datblk_paths_complete(remote), 0);
 }
 
 /* Returns of kdat_lmr_fmr_sg(), the status of the request, and whether it costs the session */
@@ -371,19 +377,19 @@ static void refused(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
-		struct datblk_disk *disk = disk_alloc(test);
+		struct datblk_remote *remote = disk_alloc(test)->remote;
 		/* With a subtype, as calls return it */
 		DAT_RETURN ret = refusals[i].ret | (refusals[i].ret ? DAT_INVALID_ARG2 : 0);
-		struct datblk_queue queue = { .disk = disk, .path = &disk->paths[0] };
+		struct datblk_queue queue = { .remote = remote, .path = &remote->paths[0] };
 		blk_status_t status;
 
-		disk->open = true;
+		remote->open = true;
 		status = datblk_request_exposed(&queue, ret);
 
 		KUNIT_EXPECT_EQ_MSG(test, (__force unsigned int)status, refusals[i].status, "%x",
 				    refusals[i].ret);
-		KUNIT_EXPECT_EQ_MSG(test, disk->lost, refusals[i].lost, "%x", refusals[i].ret);
-		KUNIT_EXPECT_EQ_MSG(test, disk->ended, refusals[i].lost, "%x", refusals[i].ret);
+		KUNIT_EXPECT_EQ_MSG(test, remote->lost, refusals[i].lost, "%x", refusals[i].ret);
+		KUNIT_EXPECT_EQ_MSG(test, remote->ended, refusals[i].lost, "%x", refusals[i].ret);
 	}
 }
 
@@ -423,23 +429,24 @@ static void answered(struct kunit *test)
 static void good_session_stays(struct kunit *test)
 {
 	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk->remote;
 
-	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
-	disk->open = true;
-	disk->state = DATBLK_LIVE;
+	INIT_DELAYED_WORK(&remote->recover, datblk_session_recover);
+	remote->open = true;
+	remote->state = DATBLK_LIVE;
 	disk->deleting = true;
-	datblk_session_recover(&disk->recover.work);
-	KUNIT_EXPECT_TRUE(test, disk->open);
-	KUNIT_EXPECT_EQ(test, disk->state, DATBLK_LIVE);
+	datblk_session_recover(&remote->recover.work);
+	KUNIT_EXPECT_TRUE(test, remote->open);
+	KUNIT_EXPECT_EQ(test, remote->state, DATBLK_LIVE);
 }
 
 /* A late timeout of a request of the session before comes between login and greeting */
 static void one_ping(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 	struct datblk_pdu ping, *pdus[1] = {};
 	/* There are no messages, so commands wait */
-	struct datblk_queue queue = { .disk = disk, .ping = &ping, .pdus = pdus };
+	struct datblk_queue queue = { .remote = remote, .ping = &ping, .pdus = pdus };
 
 	spin_lock_init(&queue.lock);
 	INIT_LIST_HEAD(&queue.pending);
@@ -453,11 +460,11 @@ static void one_ping(struct kunit *test)
 /* A late heartbeat finds no command of a session that has ended, only its own ping */
 static void dropped(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 	struct datblk_pdu ping, command = { .own = true, .c.op = DATBLK_OP_FLUSH }, *pdus[2] = {};
-	struct datblk_queue queue = { .disk = disk, .ping = &ping, .pdus = pdus };
+	struct datblk_queue queue = { .remote = remote, .ping = &ping, .pdus = pdus };
 
-	disk->limits.depth = 1;
+	remote->limits.depth = 1;
 	spin_lock_init(&queue.lock);
 	INIT_LIST_HEAD(&queue.pending);
 	datblk_queue_add_own(&queue, &command);
@@ -486,14 +493,14 @@ static void removal_waits(struct kunit *test)
 /* Disks with two queues each, on six CPUs */
 static void vectors(struct kunit *test)
 {
-	struct datblk_disk *disk = disk_alloc(test);
+	struct datblk_remote *remote = disk_alloc(test)->remote;
 	unsigned int number;
 
-	disk->options.queues = 2;
+	remote->options.queues = 2;
 	for (number = 0; number < 12; number++) {
-		struct datblk_queue queue = { .disk = disk, .index = number % 2 };
+		struct datblk_queue queue = { .remote = remote, .index = number % 2 };
 
-		disk->id = number / 2;
+		remote->id = number / 2;
 		KUNIT_EXPECT_EQ(test, datblk_queue_vector(&queue, 6), number % 6);
 	}
 }
