@@ -368,7 +368,8 @@ def blk(debug="own-6.12-debug"):
     for kernel in (debug, *STOCK, "stock-newest"):
         # What a restart can hit does not depend on the kernel
         many = {"stock-6.12": 20, debug: 2}.get(kernel, 4)
-        tests = {"blk": ("disks over {many} restarts of the server, keys", "datblk datblk_auth"),
+        tests = {"blk": ("disks over {many} restarts of the server, keys, shared connections",
+                         "datblk datblk_auth datblk_share"),
                  "blk-server": ("the server of disks, datblkctl", "datblk_server datblkctl"),
                  "blk-paths": ("disks whose paths fail in turn", "datblk_paths"),
                  "blk-hostile": ("peers that break the protocol of disks", "datblk_hostile")}

@@ -121,7 +121,7 @@ static void datblk_rq_describe(struct request *rq, struct datblk_pdu *pdu, u8 op
 		rq->rq_flags |= RQF_DONTPREP;
 		pdu->retries = 0;
 	}
-	pdu->c = (struct datblk_command){ .op = op, .tag = rq->tag };
+	pdu->c = (struct datblk_command){ .op = op, .tag = rq->tag, .login = disk->login };
 	if (op == DATBLK_OP_FLUSH)
 		return;
 	pdu->c.sector = blk_rq_pos(rq);

@@ -4,7 +4,8 @@
  *
  *	control.c	/dev/datblk-control, the list of disks, the module
  *	disk.c		a disk of the block layer and its sysfs attributes
- *	session.c	connects the queues of a disk, ends and repairs connections
+ *	session.c	connects the queues of a server, ends and repairs connections
+ *	share.c		the disks of a session
  *	paths.c		the addresses of the server, and which ones are used
  *	probe.c		asks the server whether paths that have failed work again
  *	queue.c		a connection: objects of DAT, memory, events
@@ -22,6 +23,7 @@
 #include <linux/blkdev.h>
 #include <linux/completion.h>
 #include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/scatterlist.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
@@ -135,14 +137,23 @@ enum datblk_state {
 };
 
 /*
- * A server, as a disk uses it: the paths to it, and the session. The task that connects the disk
- * owns the session until the disk goes live, then the work item recover does. The last run of that
- * work item closes the session: see datblk_session_end().
+ * A server, as one disk or several use it: the paths to it, and the session. The owner of the
+ * session holds lock: the work item recover, or a task that connects or removes a disk. The last
+ * run of that work item closes the session: see datblk_session_end().
  */
 struct datblk_remote {
-	struct list_head disks;		/* constant; only one */
-	int id;				/* of the disk; constant */
-	u16 number;			/* of the disk; constant, as there */
+	struct mutex lock;		/* held by the owner of the session */
+	struct list_head disks;		/* lock */
+	refcount_t users;		/* disks that refer to it */
+	u32 sessions;			/* number of attempts to open one; lock */
+	unsigned int joining;		/* disks that are logged in, and not yet in disks; lock */
+	bool shared;			/* further disks may use it; constant */
+	bool ready;			/* it has had a session; lock */
+	int id;				/* of its first disk; constant */
+	u16 number;			/* of the disk of login 0; lock */
+	u16 logins;			/* bits of numbers that are in use; lock */
+	struct datblk_disk *leader;	/* of the connection requests; lock. See datblk_probe() */
+	bool refused;			/* the last attempt, by the server; lock */
 	struct datblk_remote_options options;	/* constant */
 	struct datblk_path paths[DATBLK_PATHS_MAX];
 	unsigned int path_count;	/* constant */
@@ -155,6 +166,7 @@ struct datblk_remote {
 	unsigned long renewed;		/* jiffies of the last one; as path */
 	bool renewing;			/* a good session was closed for another one; as path */
 	enum datblk_state state;	/* CONNECTING, LIVE or RECOVERING; cmpxchg, or the owner */
+	bool ending;			/* its last disk is being removed: no probes; set once */
 	bool removed;			/* the work item closes the session; set once */
 	bool lost;			/* the session cannot be used; barriers, see session.c */
 	bool had_command;		/* the session has had a command; READ_ONCE */
@@ -177,8 +189,11 @@ struct datblk_remote {
 /* A disk. The owner of the session of its server is meant below */
 struct datblk_disk {
 	struct list_head link;		/* datblk_disks_lock of control.c */
-	struct datblk_remote *remote;	/* constant, like of_remote */
-	struct list_head of_remote;
+	struct datblk_remote *remote;	/* constant */
+	struct list_head of_remote;	/* lock of the server */
+	bool logged_in;			/* to the session; by its owner */
+	bool had_session;		/* it has been live in the session; by its owner */
+	u8 login;			/* number of its login; constant in a session */
 	int id;
 	u16 number;			/* for the login; constant once the disk is on the list */
 	bool added;			/* datblk_disks_lock */
@@ -228,6 +243,9 @@ struct datblk_queue {
 	u64 posted;			/* messages with commands, in all sessions */
 	u64 answers;			/* to the commands, in all sessions */
 	struct datblk_pdu *ping;
+	struct datblk_pdu *login;	/* LOGIN or LOGOUT, one at a time */
+	void *login_data;		/* of a LOGIN, DATBLK_LOGIN_BYTES */
+	bool logging_in;		/* it has not been answered; release, acquire */
 	atomic_t repeating;		/* repeated writes that are not complete; no lock */
 	bool pinging;			/* the ping has not been answered */
 	bool greeting;			/* and it is the one of the login */
@@ -286,6 +304,7 @@ static inline bool datblk_status_transient(u8 status)
 }
 
 void datblk_disk_gone(struct datblk_disk *disk);
+bool datblk_remote_matches(const struct datblk_remote *a, const struct datblk_remote *b);
 
 int datblk_disk_connect(struct datblk_disk *disk);
 void datblk_disk_abort(struct datblk_disk *disk);
@@ -297,6 +316,19 @@ void datblk_remote_free(struct datblk_remote *remote);
 int datblk_session_open(struct datblk_remote *remote);
 void datblk_session_close(struct datblk_remote *remote);
 void datblk_session_end(struct datblk_remote *remote);
+void datblk_session_choose_leader(struct datblk_remote *remote);
+
+void datblk_disk_quiesce(struct datblk_disk *disk);
+void datblk_disk_resume(struct datblk_disk *disk);
+int datblk_disk_log_in(struct datblk_disk *disk);
+void datblk_disk_log_out(struct datblk_disk *disk);
+bool datblk_disk_waits(const struct datblk_disk *disk);
+void datblk_disk_live(struct datblk_disk *disk);
+void datblk_disk_take_changes(struct datblk_disk *disk);
+int datblk_disk_check(struct datblk_disk *disk);
+void datblk_disk_fail(struct datblk_disk *disk);
+int datblk_disk_join(struct datblk_disk *disk);
+
 void datblk_session_lost(struct datblk_remote *remote);
 void datblk_session_used(struct datblk_remote *remote);
 bool datblk_session_ended(struct datblk_remote *remote);
@@ -340,6 +372,8 @@ void datblk_queue_message_received(struct datblk_queue *queue, unsigned int inde
 enum { DATBLK_RECEIVE, DATBLK_SEND };
 
 int datblk_login(struct datblk_queue *queue);
+int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk);
+int datblk_logout(struct datblk_queue *queue, u8 number);
 void datblk_login_fill_late(const struct datblk_queue *queue, struct datblk_wire_login *login);
 
 extern const struct blk_mq_ops datblk_mq_ops;

@@ -5,7 +5,7 @@
  *
  *	connect [ia=NAME] address=IP[@IA]... device=NAME [policy=POLICY] [qual=N] [queues=N]
  *		[depth=N] [io_kib=N] [fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS]
- *		[resubmit_kib=N] [key=HEX]
+ *		[resubmit_kib=N] [key=HEX] [share=1]
  *	disconnect DISK [force]
  *	discover ia=NAME address=IP [qual=N]
  */
@@ -41,6 +41,15 @@ static DECLARE_WAIT_QUEUE_HEAD(disks_changed);	/* woken when a disk has been add
 static atomic_t datblk_disks_left;			/* that have not been freed */
 static atomic_t datblk_connects;			/* number of attempts that have ended */
 
+static void datblk_remote_put(struct datblk_remote *remote)
+{
+	if (!refcount_dec_and_test(&remote->users))
+		return;
+	/* datblk_disk_abort() may have queued it just now */
+	cancel_delayed_work_sync(&remote->recover);
+	datblk_remote_free(remote);
+}
+
 /**
  * datblk_disk_gone - free a disk that nobody has open any more
  * @disk: a disk that has been removed
@@ -49,8 +58,11 @@ static atomic_t datblk_connects;			/* number of attempts that have ended */
  */
 void datblk_disk_gone(struct datblk_disk *disk)
 {
+	struct datblk_remote *remote = disk->remote;
+
 	ida_free(&ids, disk->id);
 	datblk_disk_free(disk);
+	datblk_remote_put(remote);
 	if (atomic_dec_and_test(&datblk_disks_left))
 		wake_up_all(&disks_changed);
 }
@@ -91,6 +103,11 @@ static int datblk_parse_remote_option(struct datblk_remote *remote, const char *
 	unsigned int number;
 	int err;
 
+	if (!strcmp(name, "share")) {
+		err = datblk_parse_number(value, 0, 1, &number);
+		remote->shared = number;
+		return err;
+	}
 	if (!strcmp(name, "ia"))
 		return datblk_parse_text(value, options->ia, sizeof(options->ia));
 	if (!strcmp(name, "address"))
@@ -176,6 +193,9 @@ static int datblk_remote_init(struct datblk_remote *remote)
 		.inline_max = DATBLK_INLINE_MAX,
 		.io_max = remote->options.io_kib * 1024,
 	};
+	mutex_init(&remote->lock);
+	refcount_set(&remote->users, 1);
+	INIT_LIST_HEAD(&remote->disks);
 	INIT_DELAYED_WORK(&remote->recover, datblk_session_recover);
 	INIT_DELAYED_WORK(&remote->probe, datblk_probe);
 	init_waitqueue_head(&remote->repeated);
@@ -192,8 +212,6 @@ static struct datblk_disk *datblk_disk_alloc(char *line)
 	disk->remote = kzalloc(sizeof(*disk->remote), GFP_KERNEL);
 	if (!disk->remote)
 		goto free;
-	INIT_LIST_HEAD(&disk->remote->disks);
-	list_add(&disk->of_remote, &disk->remote->disks);
 	err = datblk_parse_options(line, disk) ?: datblk_remote_init(disk->remote);
 	if (err)
 		goto free;
@@ -205,6 +223,7 @@ static struct datblk_disk *datblk_disk_alloc(char *line)
 		return disk;
 	err = disk->id;
 free:
+	datblk_remote_free(disk->remote);
 	datblk_disk_free(disk);
 	return ERR_PTR(err);
 }
@@ -217,6 +236,53 @@ static struct datblk_disk *datblk_number_user(const char *device, unsigned int n
 		if (disk->number == number && !strcmp(disk->options.device, device))
 			return disk;
 	return NULL;
+}
+
+static bool datblk_same_path(const struct datblk_path *a, const struct datblk_path *b)
+{
+	return !strcmp(a->address, b->address) && !strcmp(a->ia_name, b->ia_name);
+}
+
+/**
+ * datblk_remote_matches - may disks share connections?
+ * @a: what one disk asks for
+ * @b: what another one asks for
+ *
+ * Context: any.
+ * Return: true if both want to, with the same paths, in this order, and the same limits.
+ */
+bool datblk_remote_matches(const struct datblk_remote *a, const struct datblk_remote *b)
+{
+	const struct datblk_remote_options *x = &a->options, *y = &b->options;
+	unsigned int i;
+
+	if (!a->shared || !b->shared || a->path_count != b->path_count || x->qual != y->qual ||
+	    x->round_robin != y->round_robin || x->queues != y->queues || x->depth != y->depth ||
+	    x->io_kib != y->io_kib)
+		return false;
+	for (i = 0; i < a->path_count; i++)
+		if (!datblk_same_path(&a->paths[i], &b->paths[i]))
+			return false;
+	return true;
+}
+
+/* Uses the connections of another disk, if the disk may share them. datblk_disks_lock held */
+static void datblk_disk_find_remote(struct datblk_disk *disk)
+{
+	struct datblk_remote *own = disk->remote;
+	struct datblk_disk *other;
+
+	list_for_each_entry(other, &disks, link) {
+		/* Without a session it may never have one again */
+		if (READ_ONCE(other->remote->removed) ||
+		    READ_ONCE(other->remote->state) == DATBLK_RECOVERING ||
+		    !datblk_remote_matches(own, other->remote))
+			continue;
+		refcount_inc(&other->remote->users);
+		disk->remote = other->remote;
+		datblk_remote_free(own);
+		return;
+	}
 }
 
 /*
@@ -242,7 +308,7 @@ static int datblk_disk_list(struct datblk_disk *disk)
 		err = user->removing || READ_ONCE(user->deleting) ? -EBUSY : 0;
 		disk->number++;
 	}
-	disk->remote->number = disk->number;
+	datblk_disk_find_remote(disk);
 	list_add_tail(&disk->link, &disks);
 	mutex_unlock(&datblk_disks_lock);
 	return err;
@@ -288,8 +354,6 @@ static int datblk_connect(char *line, char *result)
 		datblk_disk_drop(disk);
 		err = -ECANCELED;
 	} else if (err) {
-		/* datblk_disk_abort() may have queued it just now */
-		cancel_delayed_work_sync(&disk->remote->recover);
 		datblk_disk_gone(disk);
 	}
 	atomic_inc(&datblk_connects);

@@ -8,10 +8,12 @@
 #include <linux/string.h>
 #include "client.h"
 
-static void datblk_login_describe(const struct datblk_queue *queue, struct datblk_login *req)
+#define ANSWER_TIMEOUT	(5 * HZ)
+
+static void datblk_login_describe(const struct datblk_queue *queue, const struct datblk_disk *disk,
+				  struct datblk_login *req)
 {
 	const struct datblk_remote *remote = queue->remote;
-	const struct datblk_disk *disk = datblk_first_disk(remote);
 
 	*req = (struct datblk_login){
 		.limits = remote->limits,
@@ -37,7 +39,7 @@ void datblk_login_fill_late(const struct datblk_queue *queue, struct datblk_wire
 {
 	struct datblk_login req;
 
-	datblk_login_describe(queue, &req);
+	datblk_login_describe(queue, queue->remote->leader, &req);
 	req.incarnation--;
 	datblk_fill_login(login, &req);
 }
@@ -59,23 +61,31 @@ static int datblk_login_refusal_error(unsigned int status)
 	}
 }
 
+/* The server has answered a login, and does not admit it. Sets the reason */
+static int datblk_login_refused(struct datblk_queue *queue)
+{
+	struct datblk_remote *remote = queue->remote;
+	unsigned int status = datblk_check_refusal(queue->private, queue->private_size);
+
+	remote->refused = status != DATBLK_ADMIT;
+	remote->reason = remote->refused ? datblk_refusal_text(status) :
+					   "no datblk server listens there";
+	return datblk_login_refusal_error(status);
+}
+
 /* Why the attempt failed, for the log and the error of the caller */
 static int datblk_login_error(struct datblk_queue *queue)
 {
 	struct datblk_remote *remote = queue->remote;
-	unsigned int status;
 
 	if (queue->event == DAT_CONNECTION_EVENT_TIMED_OUT) {
 		remote->reason = "the server does not answer";
 		return -ETIMEDOUT;
 	}
+	if (queue->event == DAT_CONNECTION_EVENT_PEER_REJECTED)
+		return datblk_login_refused(queue);
 	remote->reason = "the server cannot be reached";
-	if (queue->event != DAT_CONNECTION_EVENT_PEER_REJECTED)
-		return -ECONNREFUSED;
-	status = datblk_check_refusal(queue->private, queue->private_size);
-	remote->reason = status == DATBLK_ADMIT ? "no datblk server listens there" :
-						datblk_refusal_text(status);
-	return datblk_login_refusal_error(status);
+	return -ECONNREFUSED;
 }
 
 /* Sends a connection request. Returns 0 when there is an outcome: queue->established and event */
@@ -139,7 +149,7 @@ static int datblk_login_ask(struct datblk_queue *queue, struct datblk_transcript
 /* The accept, in queue->private, has the proof of the server */
 static int datblk_login_with_key(struct datblk_queue *queue, struct datblk_transcript *t)
 {
-	struct crypto_shash *key = datblk_first_disk(queue->remote)->options.key;
+	struct crypto_shash *key = queue->remote->leader->options.key;
 	struct datblk_wire_proof proof;
 	int err = datblk_login_ask(queue, t);
 
@@ -177,11 +187,10 @@ static int datblk_login_take_limits(struct datblk_remote *remote,
 	return -EPROTO;
 }
 
-/* All queues of a disk have the limits and the geometry of the first one */
-static int datblk_login_take_welcome(struct datblk_queue *queue)
+/* All queues have the limits and the geometry of the first one */
+static int datblk_login_take_welcome(struct datblk_queue *queue, struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = queue->remote;
-	struct datblk_disk *disk = datblk_first_disk(remote);
 	struct datblk_limits limits = remote->limits;
 	struct datblk_geometry geo = {};
 	int err = datblk_check_welcome(queue->private, queue->private_size, &limits, &geo);
@@ -190,7 +199,7 @@ static int datblk_login_take_welcome(struct datblk_queue *queue)
 		remote->reason = "the server sent a malformed accept";
 		return err;
 	}
-	err = datblk_login_take_limits(remote, &limits, !queue->index && !disk->gendisk);
+	err = datblk_login_take_limits(remote, &limits, !queue->index && !remote->ready);
 	if (err)
 		return err;
 	if (!queue->index)
@@ -217,9 +226,118 @@ int datblk_login(struct datblk_queue *queue)
 	struct datblk_login req;
 	int err;
 
-	datblk_login_describe(queue, &req);
+	datblk_login_describe(queue, queue->remote->leader, &req);
 	datblk_fill_login(&t.login, &req);
 	err = req.wants_proof ? datblk_login_with_key(queue, &t) :
 				datblk_login_without_key(queue, &t);
-	return err ?: datblk_login_take_welcome(queue);
+	return err ?: datblk_login_take_welcome(queue, queue->remote->leader);
+}
+
+/*
+ * Sends a LOGIN with data, or a LOGOUT, and waits for the answer, which is in queue->private then.
+ * The server answers these at once.
+ */
+static int datblk_login_send(struct datblk_queue *queue, u8 op, u8 number, const void *data,
+			     size_t size)
+{
+	struct datblk_remote *remote = queue->remote;
+
+	/* Its command may still be on a list of the queue */
+	if (READ_ONCE(remote->lost))
+		return -ENOTCONN;
+	memset(queue->login_data, 0, DATBLK_LOGIN_BYTES);
+	if (size)
+		memcpy(queue->login_data, data, size);
+	*queue->login = (struct datblk_pdu){
+		.own = true,
+		.number = remote->number,
+		.c = {
+			.op = op,
+			.flags = size ? DATBLK_INLINE : 0,
+			.tag = datblk_login_tag(&remote->limits),
+			.login = number,
+			.length = size ? DATBLK_LOGIN_BYTES : 0,
+		},
+	};
+	queue->logging_in = true;
+	datblk_queue_add_own(queue, queue->login);
+	datblk_queue_commit(queue);
+	/* Pairs with the release in datblk_queue_mark() */
+	if (!wait_event_timeout(remote->repeated, !smp_load_acquire(&queue->logging_in) ||
+				READ_ONCE(remote->lost), ANSWER_TIMEOUT))
+		datblk_queue_lost(queue);
+	/* As above */
+	if (smp_load_acquire(&queue->logging_in))
+		return -ENOTCONN;
+	return queue->login->status == BLK_STS_OK ? 0 : -ENOMEM;
+}
+
+/* Sends a LOGIN, and expects an answer with this status */
+static int datblk_login_command(struct datblk_queue *queue, const struct datblk_disk *disk,
+				const void *data, size_t size, unsigned int expected)
+{
+	int err = datblk_login_send(queue, DATBLK_OP_LOGIN, disk->login, data, size);
+
+	if (err) {
+		queue->remote->reason = "the server does not answer";
+		return err;
+	}
+	if (datblk_check_refusal(queue->private, queue->private_size) == expected)
+		return 0;
+	return datblk_login_refused(queue);
+}
+
+/* As datblk_login_with_key() */
+static int datblk_login_again_with_key(struct datblk_queue *queue, const struct datblk_disk *disk,
+				       struct datblk_transcript *t)
+{
+	struct crypto_shash *key = disk->options.key;
+	struct datblk_wire_proof proof;
+	int err = datblk_login_command(queue, disk, &t->login, sizeof(t->login), DATBLK_CHALLENGED);
+
+	if (err)
+		return err;
+	memcpy(&t->challenge, queue->private, sizeof(t->challenge));
+	get_random_bytes(t->nonce, sizeof(t->nonce));
+	err = datblk_prove_client(key, t, &proof) ?:
+	      datblk_login_command(queue, disk, &proof, sizeof(proof), DATBLK_ADMIT);
+	if (err)
+		return err;
+	return datblk_check_server(key, t, queue->private, queue->private_size) ? 0 :
+	       datblk_login_unproved(queue->remote);
+}
+
+/**
+ * datblk_login_again - log another disk in over a queue
+ * @queue: a queue with a connection
+ * @disk:  the disk, which has the number of the login
+ *
+ * Context: process.
+ * Return: as datblk_login(). If no answer has come, the session is lost.
+ */
+int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk)
+{
+	struct datblk_transcript t = {};
+	struct datblk_login req;
+	int err;
+
+	queue->remote->reason = "the client lacks memory";
+	datblk_login_describe(queue, disk, &req);
+	datblk_fill_login(&t.login, &req);
+	err = req.wants_proof ? datblk_login_again_with_key(queue, disk, &t) :
+	      datblk_login_command(queue, disk, &t.login, sizeof(t.login), DATBLK_ADMIT);
+	return err ?: datblk_login_take_welcome(queue, disk);
+}
+
+/**
+ * datblk_logout - end a login of a queue
+ * @queue:  a queue with a connection
+ * @number: number of the login, which has no command
+ *
+ * Context: process.
+ * Return: 0 or a negative error code.
+ */
+int datblk_logout(struct datblk_queue *queue, u8 number)
+{
+	return datblk_login_send(queue, DATBLK_OP_LOGOUT, number, NULL, 0);
 }

@@ -25,7 +25,9 @@ static void datblk_queue_malformed(struct datblk_queue *queue, enum datblk_flaw 
 static void datblk_queue_copy_data(const struct datblk_queue *queue, struct datblk_pdu *pdu,
 				   void *to)
 {
-	if (pdu->own)
+	if (pdu == queue->login)
+		memcpy(to, queue->login_data, DATBLK_LOGIN_BYTES);
+	else if (pdu->own)
 		datblk_resubmit_data(pdu, to);
 	else
 		datblk_request_data(pdu, to);
@@ -238,6 +240,10 @@ static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag)
 	if (pdu == queue->ping) {
 		queue->pinging = false;
 		queue->greeting = false;
+	} else if (pdu == queue->login) {
+		/* Pairs with the acquire in datblk_login_send() */
+		smp_store_release(&queue->logging_in, false);
+		wake_up(&queue->remote->repeated);
 	} else if (atomic_dec_and_test(&queue->repeating)) {
 		wake_up(&queue->remote->repeated);
 	}
@@ -303,10 +309,28 @@ static enum datblk_flaw datblk_queue_check_key(const struct datblk_pdu *pdu, uns
 	       DATBLK_SOUND : DATBLK_FLAW_INVALIDATE;
 }
 
-/* The answer to a ping, or to a repeated write */
-static enum datblk_flaw datblk_queue_own_answer(struct datblk_queue *queue, struct datblk_pdu *pdu,
-						const struct datblk_answer *ans)
+/* The data, if there are any, answer a LOGIN */
+static enum datblk_flaw datblk_queue_login_answer(struct datblk_queue *queue,
+						  const struct datblk_answer *ans,
+						  const void *message)
 {
+	bool data = queue->login->c.op == DATBLK_OP_LOGIN && ans->status == DATBLK_STS_OK;
+
+	if (ans->length != (data ? DATBLK_LOGIN_BYTES : 0))
+		return DATBLK_FLAW_ANSWER;
+	queue->login->status = datblk_blk_status(ans->status);
+	queue->private_size = data ? DATBLK_PRIVATE_ROOM : 0;
+	memcpy(queue->private, message + ans->offset, queue->private_size);
+	return DATBLK_SOUND;
+}
+
+/* The answer to a command of the client itself: a ping, a login, or a repeated write */
+static enum datblk_flaw datblk_queue_own_answer(struct datblk_queue *queue, struct datblk_pdu *pdu,
+						const struct datblk_answer *ans,
+						const void *message)
+{
+	if (pdu == queue->login)
+		return datblk_queue_login_answer(queue, ans, message);
 	if (ans->flags)
 		return DATBLK_FLAW_ANSWER;
 	if (pdu == queue->ping) {
@@ -338,7 +362,7 @@ static enum datblk_flaw datblk_queue_take_answer(struct datblk_queue *queue,
 	flaw = datblk_queue_check_key(pdu, count, dto);
 	if (flaw)
 		return flaw;
-	return pdu->own ? datblk_queue_own_answer(queue, pdu, ans) :
+	return pdu->own ? datblk_queue_own_answer(queue, pdu, ans, message) :
 			  datblk_request_answer(pdu, ans, message);
 }
 

@@ -78,7 +78,7 @@ void datblk_probe_renewal(struct datblk_remote *remote)
 static bool datblk_probe_over(const struct datblk_remote *remote)
 {
 	return READ_ONCE(remote->state) != DATBLK_LIVE ||
-	       READ_ONCE(datblk_first_disk(remote)->deleting);
+	       READ_ONCE(remote->ending) || !READ_ONCE(remote->leader);
 }
 
 /**

@@ -90,8 +90,11 @@ static int datblk_queue_alloc_arrays(struct datblk_queue *queue)
 		return 0;
 	queue->pdus = kvcalloc(tags, sizeof(*queue->pdus), GFP_KERNEL);
 	queue->ping = kzalloc(sizeof(*queue->ping), GFP_KERNEL);
+	queue->login = kzalloc(sizeof(*queue->login), GFP_KERNEL);
+	queue->login_data = kzalloc(DATBLK_LOGIN_BYTES, GFP_KERNEL);
 	queue->lmrs = kvcalloc(tags, sizeof(*queue->lmrs), GFP_KERNEL);
-	return queue->pdus && queue->ping && queue->lmrs ? 0 : -ENOMEM;
+	return queue->pdus && queue->ping && queue->login && queue->login_data && queue->lmrs ?
+	       0 : -ENOMEM;
 }
 
 /* No command is in flight */
@@ -247,4 +250,6 @@ void datblk_queue_free(struct datblk_queue *queue)
 	kvfree(queue->lmrs);
 	kvfree(queue->pdus);
 	kfree(queue->ping);
+	kfree(queue->login);
+	kfree(queue->login_data);
 }

@@ -362,6 +362,7 @@ static void datblk_resubmit_fill(struct datblk_disk *disk, struct datblk_kept_cu
 			.op = DATBLK_OP_WRITE,
 			.flags = DATBLK_INLINE,
 			.tag = tag,
+			.login = disk->login,
 			.sector = cursor->write.sector,
 		},
 		.kept = cursor->write.op == DATBLK_OP_WRITE ? cursor->data : NOWHERE,

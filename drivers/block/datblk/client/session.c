@@ -5,7 +5,8 @@
  * an IA returns when nothing of its connections can reach the memory of a request; only then are
  * requests issued again.
  *
- * Process context, except datblk_session_lost().
+ * Process context with remote->lock held, except datblk_session_lost(), datblk_session_used() and
+ * datblk_session_end().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -22,8 +23,6 @@
 /* A session is renewed only if each command ends in this time */
 #define SETTLE		(5 * HZ)
 #define SETTLE_POLL_MS	5
-/* A session that is being renewed counts as good for this time */
-#define RENEWAL		(30 * HZ)
 
 /* Connects a queue. The IA of its path may be open, because another queue uses the path */
 static int datblk_session_connect(struct datblk_remote *remote, struct datblk_queue *queue)
@@ -42,20 +41,17 @@ static int datblk_session_connect(struct datblk_remote *remote, struct datblk_qu
 	return datblk_queue_open(queue);
 }
 
-/**
- * datblk_session_open - connect all queues, over the paths whose turn it is
- * @remote: a server whose session is closed
- *
- * Context: process.
- * Return: 0 or a negative error code; then the session is closed, remote->reason says why, and
- * remote->path over which path.
- */
-int datblk_session_open(struct datblk_remote *remote)
+/* The connection requests log in for one disk. After an error the session is closed */
+static int datblk_session_open_for(struct datblk_remote *remote, struct datblk_disk *disk)
 {
 	unsigned int i;
 	int err = 0;
 
-	datblk_first_disk(remote)->incarnation++;
+	disk->incarnation++;
+	remote->sessions++;
+	remote->leader = disk;
+	remote->number = disk->number;
+	remote->refused = false;
 	WRITE_ONCE(remote->ended, 0);
 	WRITE_ONCE(remote->answering, 0);
 	WRITE_ONCE(remote->open, true);
@@ -70,9 +66,74 @@ int datblk_session_open(struct datblk_remote *remote)
 		datblk_session_close(remote);
 		return err;
 	}
+	disk->login = 0;
+	disk->logged_in = true;
+	remote->logins = BIT(0);
+	return 0;
+}
+
+/* The server refuses a disk, or its device is another one: it waits, and the others go on */
+static void datblk_session_leave_out(struct datblk_disk *disk)
+{
+	const char *reason = disk->remote->reason;
+
+	if (reason != disk->reason && disk->state != DATBLK_CONNECTING)
+		pr_warn("datblk%d: no login to %s, device %s: %s\n", disk->id,
+			datblk_path(disk->remote)->address, disk->options.device, reason);
+	WRITE_ONCE(disk->reason, reason);
+}
+
+/**
+ * datblk_session_open - connect all queues, over the paths whose turn it is
+ * @remote: a server whose session is closed
+ *
+ * Each disk that waits for a session logs in. One that the server refuses goes on waiting.
+ *
+ * Context: process.
+ * Return: 0 if a disk is logged in, or a negative error code; then the session is closed,
+ * remote->reason says why, and remote->path over which path.
+ */
+int datblk_session_open(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+	int err = -ENODEV;
+
+	remote->reason = "the disk is being removed";
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		if (!datblk_disk_waits(disk))
+			continue;
+		err = datblk_session_open_for(remote, disk);
+		if (!err || !remote->refused || list_is_singular(&remote->disks))
+			break;
+		datblk_session_leave_out(disk);
+	}
+	if (err)
+		return err;
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		if (disk->logged_in || !datblk_disk_waits(disk) || READ_ONCE(remote->lost))
+			continue;
+		if (datblk_disk_log_in(disk))
+			datblk_session_leave_out(disk);
+	}
 	remote->reason = NULL;
+	remote->refused = false;
 	WRITE_ONCE(remote->path, datblk_path_for(remote, 0));
 	return 0;
+}
+
+/**
+ * datblk_session_choose_leader - choose a disk for the logins of probes
+ * @remote: a server with a session; no probe is running
+ *
+ * Context: process.
+ */
+void datblk_session_choose_leader(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		if (disk->logged_in && !remote->leader->logged_in)
+			remote->leader = disk;
 }
 
 /**
@@ -83,9 +144,12 @@ int datblk_session_open(struct datblk_remote *remote)
  */
 void datblk_session_close(struct datblk_remote *remote)
 {
+	struct datblk_disk *disk;
 	unsigned int i;
 
 	WRITE_ONCE(remote->open, false);
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		disk->logged_in = false;
 	for (i = 0; i < remote->path_count; i++) {
 		if (remote->paths[i].ia != DAT_HANDLE_NULL)
 			dat_ia_close(remote->paths[i].ia, DAT_CLOSE_ABRUPT_FLAG);
@@ -110,21 +174,6 @@ void datblk_session_lost(struct datblk_remote *remote)
 	wake_up(&remote->repeated);
 }
 
-static void datblk_disk_quiesce(struct datblk_disk *disk)
-{
-	if (!disk->quiesced)
-		blk_mq_quiesce_queue(disk->gendisk->queue);
-	disk->quiesced = true;
-}
-
-static void datblk_disk_resume(struct datblk_disk *disk)
-{
-	if (disk->quiesced)
-		blk_mq_unquiesce_queue(disk->gendisk->queue);
-	disk->quiesced = false;
-	blk_mq_kick_requeue_list(disk->gendisk->queue);
-}
-
 static void datblk_session_quiesce(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
@@ -138,7 +187,8 @@ static void datblk_session_resume(struct datblk_remote *remote)
 	struct datblk_disk *disk;
 
 	list_for_each_entry(disk, &remote->disks, of_remote)
-		datblk_disk_resume(disk);
+		if (disk->logged_in || disk->state >= DATBLK_FAILING)
+			datblk_disk_resume(disk);
 }
 
 /* The session is closed, or is about to be */
@@ -174,6 +224,9 @@ bool datblk_session_ended(struct datblk_remote *remote)
 	struct datblk_disk *disk;
 
 	list_for_each_entry(disk, &remote->disks, of_remote) {
+		if (!disk->had_session)
+			continue;
+		disk->had_session = false;
 		if (good)
 			disk->good_at = jiffies;
 		else
@@ -215,38 +268,12 @@ static bool datblk_session_drain(struct datblk_remote *remote)
 	datblk_session_quiesce(remote);
 	datblk_session_close(remote);
 	datblk_session_blame(remote);
-	pr_warn_ratelimited("datblk%d: connection to %s lost\n", datblk_first_disk(remote)->id,
+	pr_warn_ratelimited("datblk%d: connection to %s lost\n", remote->id,
 			    datblk_path(remote)->address);
 	datblk_session_disks_recover(remote);
 	blk_mq_tagset_busy_iter(&remote->set, datblk_request_cancel, NULL);
 	blk_mq_tagset_wait_completed_request(&remote->set);
 	return datblk_session_ended(remote);
-}
-
-/* Has the client itself just closed a good session? */
-static bool datblk_session_renewing(const struct datblk_remote *remote)
-{
-	return remote->renewing && time_before(jiffies, remote->renewed + RENEWAL);
-}
-
-static bool datblk_disk_expired(const struct datblk_disk *disk, unsigned int seconds)
-{
-	return seconds && time_after_eq(jiffies, disk->good_at + seconds * HZ);
-}
-
-static void datblk_disk_live(struct datblk_disk *disk)
-{
-	struct datblk_remote *remote = disk->remote;
-
-	if (datblk_writes_session(&disk->writes, disk->geo.instance)) {
-		pr_err("datblk%d: %s may have lost writes that were not flushed: flushes fail until the disk is opened anew\n",
-		       disk->id, datblk_path(remote)->address);
-		datblk_kept_forget(&disk->kept);
-	}
-	WRITE_ONCE(disk->reason, NULL);
-	trace_datblk_session(disk->id, disk->number, disk->incarnation, remote->path, true);
-	/* Pairs with the acquire in queue_rq(): the session is complete */
-	smp_store_release(&disk->state, DATBLK_LIVE);
 }
 
 /**
@@ -263,7 +290,8 @@ void datblk_session_live(struct datblk_remote *remote)
 	remote->renewing = false;
 	remote->live_at = jiffies;
 	list_for_each_entry(disk, &remote->disks, of_remote)
-		datblk_disk_live(disk);
+		if (disk->logged_in)
+			datblk_disk_live(disk);
 	/* Pairs with the barrier in datblk_session_lost() */
 	smp_store_mb(remote->state, DATBLK_LIVE);
 	if (READ_ONCE(remote->lost))
@@ -271,54 +299,48 @@ void datblk_session_live(struct datblk_remote *remote)
 	datblk_probe_session(remote);
 }
 
-static void datblk_disk_take_changes(struct datblk_disk *disk)
-{
-	if (disk->geo.capacity != get_capacity(disk->gendisk))
-		set_capacity_and_notify(disk->gendisk, disk->geo.capacity);
-	set_disk_ro(disk->gendisk, disk->geo.flags & DATBLK_READONLY);
-	disk->recoveries++;
-	pr_info_ratelimited("datblk%d: connected to %s again\n", disk->id,
-			    datblk_path(disk->remote)->address);
-}
-
 static void datblk_session_go_live(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
 
 	list_for_each_entry(disk, &remote->disks, of_remote)
-		datblk_disk_take_changes(disk);
+		if (disk->logged_in)
+			datblk_disk_take_changes(disk);
 	datblk_session_live(remote);
 	datblk_session_resume(remote);
 }
 
-/* The description of the device changes only with success. remote->reason says why it is wrong */
-static int datblk_disk_check(struct datblk_disk *disk)
+/*
+ * Looks at the device of each disk that has logged in. Only disks whose device is the right one
+ * stay. Returns 0 if there is one.
+ */
+static int datblk_session_check(struct datblk_remote *remote)
 {
-	struct datblk_geometry was = disk->geo;
-	const char *changed = datblk_device_changed(&was, &disk->next_geo);
-	int err = -ENODEV;
+	unsigned int left = hweight16(remote->logins);
+	struct datblk_disk *disk;
+	int err = 0;
 
-	if (!changed) {
-		disk->geo = disk->next_geo;
-		err = datblk_resubmit(disk);
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		if (!disk->logged_in)
+			continue;
+		err = datblk_disk_check(disk);
+		if (!err)
+			continue;
+		if (READ_ONCE(remote->lost) || !--left)
+			return err;
+		datblk_session_leave_out(disk);
+		datblk_disk_log_out(disk);
 	}
-	if (!err)
-		return 0;
-	if (changed)
-		disk->remote->reason = changed;
-	disk->geo = was;
-	return err;
+	datblk_session_choose_leader(remote);
+	return 0;
 }
 
 /* Connects again */
 static int datblk_session_reopen(struct datblk_remote *remote)
 {
-	int err = datblk_session_open(remote);
+	int err = datblk_session_open(remote) ?: datblk_session_check(remote);
 
-	if (err)
-		return err;
-	err = datblk_disk_check(datblk_first_disk(remote));
-	if (err) {
+	if (err && remote->open) {
 		datblk_session_close(remote);
 		datblk_session_blame(remote);
 	}
@@ -326,60 +348,41 @@ static int datblk_session_reopen(struct datblk_remote *remote)
 }
 
 /*
- * Logs one line for each change of the reason of a path. Returns true if the disk is connected.
+ * Logs one line for each change of the reason of a path. Returns true if a disk is connected.
  * Otherwise @at_once receives whether to try the next path without a delay.
  */
 static bool datblk_session_reconnect(struct datblk_remote *remote, bool *at_once)
 {
 	int err = datblk_session_reopen(remote);
 	const struct datblk_path *path = datblk_path(remote);
-	struct datblk_disk *disk = datblk_first_disk(remote);
+	struct datblk_disk *disk;
 
 	if (!err)
 		return true;
-	if (remote->reason != path->reason)
-		pr_warn("datblk%d: no connection to %s, device %s: %s\n", disk->id,
-			path->address, disk->options.device, remote->reason);
-	WRITE_ONCE(disk->reason, remote->reason);
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		if (!datblk_disk_waits(disk) ||
+		    (remote->refused && !list_is_singular(&remote->disks)))
+			continue;
+		if (remote->reason != path->reason)
+			pr_warn("datblk%d: no connection to %s, device %s: %s\n", disk->id,
+				path->address, disk->options.device, remote->reason);
+		WRITE_ONCE(disk->reason, remote->reason);
+	}
 	*at_once = datblk_path_next(remote, err, remote->reason);
 	if (!*at_once && err != -EBUSY)
 		remote->renewing = false;
 	return false;
 }
 
-/* A removal does not wait for a connection, unless a good one is being renewed */
-static bool datblk_disk_unwanted(const struct datblk_disk *disk)
-{
-	return datblk_session_renewing(disk->remote) ? datblk_disk_removal_expired(disk) :
-						       READ_ONCE(disk->deleting);
-}
-
-/* Does a disk wait for a session? A late probe does not revive one that is dead */
+/* Does a disk wait for a session? */
 static bool datblk_session_wanted(const struct datblk_remote *remote)
 {
 	const struct datblk_disk *disk;
 
 	list_for_each_entry(disk, &remote->disks, of_remote)
-		if (disk->state != DATBLK_DEAD && !datblk_disk_unwanted(disk))
+		if (datblk_disk_waits(disk))
 			return true;
 	return false;
-}
-
-/* Without a connection, waiting requests fail once a timeout has expired */
-static void datblk_disk_fail(struct datblk_disk *disk)
-{
-	bool dead = datblk_disk_expired(disk, disk->options.reconnect_timeout);
-
-	if (disk->state == DATBLK_DEAD)
-		return;
-	if (!dead && !datblk_disk_unwanted(disk) &&
-	    !datblk_disk_expired(disk, disk->options.fail_io_timeout))
-		return;
-	if (dead)
-		pr_err("datblk%d: no connection for %u s, giving up: %s\n", disk->id,
-		       disk->options.reconnect_timeout, disk->reason ?: "connections break");
-	WRITE_ONCE(disk->state, dead ? DATBLK_DEAD : DATBLK_FAILING);
-	datblk_disk_resume(disk);
 }
 
 /* A random delay, so that the disks of all clients do not reconnect at the same time */
@@ -456,10 +459,48 @@ static bool datblk_session_renew(struct datblk_remote *remote)
 	datblk_paths_restore(remote, paths);
 	remote->renewing = true;
 	list_for_each_entry(disk, &remote->disks, of_remote)
-		disk->good_at = jiffies;
+		if (disk->had_session)
+			disk->good_at = jiffies;
 	remote->backoff = 0;
 	remote->tried = 0;
 	return true;
+}
+
+/* If disks that were left out wait for the session, look at them later */
+static void datblk_session_wait_for_disks(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+	bool found = false;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		found = found || (!disk->logged_in && datblk_disk_waits(disk));
+	if (!found)
+		return;
+	datblk_session_try_later(remote);
+	/* If the session was lost just now, this has postponed its end */
+	if (READ_ONCE(remote->lost))
+		mod_delayed_work(datblk_wq, &remote->recover, 0);
+}
+
+/*
+ * Lets disks that were left out log in to a session that others use. A disk whose writes have to be
+ * repeated cannot, because no request may be in flight: the session ends, and all log in again.
+ */
+static void datblk_session_admit_waiting(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		if (disk->logged_in || READ_ONCE(remote->lost))
+			continue;
+		if (datblk_disk_waits(disk)) {
+			if (!datblk_disk_join(disk))
+				continue;
+			datblk_session_leave_out(disk);
+		}
+		datblk_disk_fail(disk);
+	}
+	datblk_session_wait_for_disks(remote);
 }
 
 static void datblk_session_replace(struct datblk_remote *remote)
@@ -473,13 +514,16 @@ static void datblk_session_replace(struct datblk_remote *remote)
 	}
 	/* In any other state nobody would start this work for the next loss */
 	if (remote->open && !READ_ONCE(remote->lost) && READ_ONCE(remote->state) == DATBLK_LIVE &&
-	    !datblk_session_renew(remote))
+	    !datblk_session_renew(remote)) {
+		datblk_session_admit_waiting(remote);
 		return;
+	}
 	if (remote->open)
 		at_once = datblk_session_drain(remote);
 	if (at_once && datblk_session_wanted(remote) &&
 	    datblk_session_reconnect(remote, &at_once)) {
 		datblk_session_go_live(remote);
+		datblk_session_wait_for_disks(remote);
 		return;
 	}
 	list_for_each_entry(disk, &remote->disks, of_remote)
@@ -505,7 +549,9 @@ void datblk_session_recover(struct work_struct *work)
 						    recover);
 	unsigned int noio = memalloc_noio_save();
 
+	mutex_lock(&remote->lock);
 	datblk_session_replace(remote);
+	mutex_unlock(&remote->lock);
 	memalloc_noio_restore(noio);
 }
 

@@ -14,8 +14,11 @@ static struct datblk_disk *disk_alloc(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, disk);
 	disk->remote = kunit_kzalloc(test, sizeof(*disk->remote), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, disk->remote);
+	mutex_init(&disk->remote->lock);
+	refcount_set(&disk->remote->users, 1);
 	INIT_LIST_HEAD(&disk->remote->disks);
 	list_add(&disk->of_remote, &disk->remote->disks);
+	disk->had_session = true;
 	init_waitqueue_head(&disk->remote->repeated);
 	disk->remote->path_count = 1;
 	disk->remote->options.queues = 1;
@@ -434,6 +437,7 @@ static void good_session_stays(struct kunit *test)
 	INIT_DELAYED_WORK(&remote->recover, datblk_session_recover);
 	remote->open = true;
 	remote->state = DATBLK_LIVE;
+	disk->logged_in = true;
 	disk->deleting = true;
 	datblk_session_recover(&remote->recover.work);
 	KUNIT_EXPECT_TRUE(test, remote->open);
@@ -505,6 +509,70 @@ static void vectors(struct kunit *test)
 	}
 }
 
+static struct datblk_remote *remote_alloc(struct kunit *test, const char *first,
+					  const char *second)
+{
+	struct datblk_remote *remote = disk_alloc(test)->remote;
+
+	remote->shared = true;
+	remote->path_count = 2;
+	strscpy(remote->paths[0].address, first, sizeof(remote->paths[0].address));
+	strscpy(remote->paths[1].address, second, sizeof(remote->paths[1].address));
+	return remote;
+}
+
+/* Disks share connections if both want to, with the same paths and limits */
+static void shared(struct kunit *test)
+{
+	struct datblk_remote *a = remote_alloc(test, "10.0.0.1", "10.0.0.2");
+	struct datblk_remote *b = remote_alloc(test, "10.0.0.1", "10.0.0.2");
+	struct datblk_remote *c = remote_alloc(test, "10.0.0.2", "10.0.0.1");
+	struct datblk_remote_options *options = &b->options;
+
+	KUNIT_EXPECT_TRUE(test, datblk_remote_matches(a, b));
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, c));
+	b->shared = false;
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(b, a));
+	b->shared = true;
+	strscpy(b->paths[1].ia_name, "rxe1/1", sizeof(b->paths[1].ia_name));
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+	b->paths[1].ia_name[0] = 0;
+	b->path_count = 1;
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+	b->path_count = 2;
+	options->qual++;
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+	options->qual--;
+	options->queues++;
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+	options->queues--;
+	options->depth++;
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+	options->depth--;
+	options->io_kib++;
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+	options->io_kib--;
+	options->round_robin = true;
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+}
+
+/* Only the disks of the session that has ended are concerned */
+static void left_out(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test), *other = disk_alloc(test);
+	unsigned long since = other->good_at;
+
+	list_move(&other->of_remote, &disk->remote->disks);
+	other->had_session = false;
+	KUNIT_EXPECT_TRUE(test, datblk_disk_waits(other));
+	datblk_session_ended(disk->remote);
+	KUNIT_EXPECT_NE(test, disk->good_at, since);
+	KUNIT_EXPECT_EQ(test, other->good_at, since);
+	other->state = DATBLK_DEAD;
+	KUNIT_EXPECT_FALSE(test, datblk_disk_waits(other));
+}
+
 static struct kunit_case client_cases[] = {
 	KUNIT_CASE(ended),
 	KUNIT_CASE(idle_before),
@@ -527,6 +595,8 @@ static struct kunit_case client_cases[] = {
 	KUNIT_CASE(dropped),
 	KUNIT_CASE(removal_waits),
 	KUNIT_CASE(vectors),
+	KUNIT_CASE(shared),
+	KUNIT_CASE(left_out),
 	{}
 };
 

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The disks of a session: they log in, go live, wait, fail and leave. A session has one disk, or
+ * all those that share their connections to a server. The connection request logs in for one of
+ * them, and commands do for the others. A disk that the server refuses waits alone.
+ *
+ * Process context, remote->lock held. Allocations do not wait for I/O, because it may be that of
+ * these disks.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/slab.h>
+#include "client.h"
+#include "protocol/trace.h"
+
+/* A session that is being renewed counts as good for this time */
+#define RENEWAL		(30 * HZ)
+
+/**
+ * datblk_disk_quiesce - hold requests back
+ * @disk: the disk
+ *
+ * Context: process, remote->lock held.
+ */
+void datblk_disk_quiesce(struct datblk_disk *disk)
+{
+	if (!disk->quiesced)
+		blk_mq_quiesce_queue(disk->gendisk->queue);
+	disk->quiesced = true;
+}
+
+/**
+ * datblk_disk_resume - let requests go on
+ * @disk: a disk that is logged in, or fails its requests
+ *
+ * Context: process, remote->lock held.
+ */
+void datblk_disk_resume(struct datblk_disk *disk)
+{
+	if (disk->quiesced)
+		blk_mq_unquiesce_queue(disk->gendisk->queue);
+	disk->quiesced = false;
+	blk_mq_kick_requeue_list(disk->gendisk->queue);
+}
+
+/* Finds a number that no login of the session has, and gives it to a disk */
+static int datblk_disk_take_number(struct datblk_disk *disk)
+{
+	unsigned long used = disk->remote->logins;
+	unsigned int number = find_first_zero_bit(&used, DATBLK_LOGINS);
+
+	if (number == DATBLK_LOGINS) {
+		disk->remote->reason = "too many disks share the connections";
+		return -EUSERS;
+	}
+	disk->login = number;
+	disk->remote->logins |= BIT(number);
+	return 0;
+}
+
+/**
+ * datblk_disk_log_out - end the logins of a disk
+ * @disk: a disk without requests in flight; nothing happens if it is not logged in
+ *
+ * The other disks keep the session.
+ *
+ * Context: process, remote->lock held.
+ */
+void datblk_disk_log_out(struct datblk_disk *disk)
+{
+	struct datblk_remote *remote = disk->remote;
+	unsigned int i;
+	int err = 0;
+
+	if (!disk->logged_in)
+		return;
+	disk->logged_in = false;
+	for (i = 0; !err && remote->open && i < remote->options.queues; i++)
+		err = datblk_logout(&remote->queues[i], disk->login);
+	if (err)
+		datblk_session_lost(remote);
+	remote->logins &= ~BIT(disk->login);
+}
+
+/**
+ * datblk_disk_log_in - log a disk in to a session
+ * @disk: a disk that is not logged in
+ *
+ * Context: process, remote->lock held; the session is open.
+ * Return: 0 or a negative error code, and then remote->reason says why.
+ */
+int datblk_disk_log_in(struct datblk_disk *disk)
+{
+	struct datblk_remote *remote = disk->remote;
+	unsigned int i;
+	int err = datblk_disk_take_number(disk);
+
+	if (err)
+		return err;
+	disk->incarnation++;
+	for (i = 0; !err && i < remote->options.queues; i++)
+		err = datblk_login_again(&remote->queues[i], disk);
+	if (!err) {
+		disk->logged_in = true;
+		return 0;
+	}
+	/* The number is free when the queues that are logged in have logged out */
+	for (i--; i && !READ_ONCE(remote->lost); i--)
+		if (datblk_logout(&remote->queues[i - 1], disk->login))
+			datblk_session_lost(remote);
+	remote->logins &= ~BIT(disk->login);
+	return err;
+}
+
+/* Has the client itself just closed a good session? */
+static bool datblk_session_renewing(const struct datblk_remote *remote)
+{
+	return remote->renewing && time_before(jiffies, remote->renewed + RENEWAL);
+}
+
+static bool datblk_disk_expired(const struct datblk_disk *disk, unsigned int seconds)
+{
+	return seconds && time_after_eq(jiffies, disk->good_at + seconds * HZ);
+}
+
+/* A removal does not wait for a connection, unless a good one is being renewed */
+static bool datblk_disk_unwanted(const struct datblk_disk *disk)
+{
+	return datblk_session_renewing(disk->remote) ? datblk_disk_removal_expired(disk) :
+						       READ_ONCE(disk->deleting);
+}
+
+/**
+ * datblk_disk_waits - does a disk want to use the next session?
+ * @disk: the disk
+ *
+ * A late probe does not revive one that is dead.
+ *
+ * Context: process, remote->lock held.
+ * Return: true if it does.
+ */
+bool datblk_disk_waits(const struct datblk_disk *disk)
+{
+	return disk->state != DATBLK_DEAD && !datblk_disk_unwanted(disk);
+}
+
+/**
+ * datblk_disk_live - let requests of a disk use the session
+ * @disk: a disk that is logged in
+ *
+ * Context: process, remote->lock held. The caller then looks whether the session was lost.
+ */
+void datblk_disk_live(struct datblk_disk *disk)
+{
+	struct datblk_remote *remote = disk->remote;
+
+	if (datblk_writes_session(&disk->writes, disk->geo.instance)) {
+		pr_err("datblk%d: %s may have lost writes that were not flushed: flushes fail until the disk is opened anew\n",
+		       disk->id, datblk_path(remote)->address);
+		datblk_kept_forget(&disk->kept);
+	}
+	disk->had_session = true;
+	WRITE_ONCE(disk->reason, NULL);
+	trace_datblk_session(disk->id, disk->number, disk->incarnation, remote->path, true);
+	/* Pairs with the acquire in queue_rq(): the session is complete */
+	smp_store_release(&disk->state, DATBLK_LIVE);
+}
+
+/**
+ * datblk_disk_take_changes - a disk that has had a session before is about to go live
+ * @disk: a disk that is logged in
+ *
+ * Context: process, remote->lock held.
+ */
+void datblk_disk_take_changes(struct datblk_disk *disk)
+{
+	if (disk->geo.capacity != get_capacity(disk->gendisk))
+		set_capacity_and_notify(disk->gendisk, disk->geo.capacity);
+	set_disk_ro(disk->gendisk, disk->geo.flags & DATBLK_READONLY);
+	disk->recoveries++;
+	pr_info_ratelimited("datblk%d: connected to %s again\n", disk->id,
+			    datblk_path(disk->remote)->address);
+}
+
+/**
+ * datblk_disk_check - look whether the device is the same as before, and repeat writes
+ * @disk: a disk that is logged in; no request of the session is in flight
+ *
+ * The description of the device changes only with success.
+ *
+ * Context: process, remote->lock held.
+ * Return: 0 or a negative error code, and then remote->reason says why.
+ */
+int datblk_disk_check(struct datblk_disk *disk)
+{
+	struct datblk_geometry was = disk->geo;
+	const char *changed = datblk_device_changed(&was, &disk->next_geo);
+	int err = -ENODEV;
+
+	if (!changed) {
+		disk->geo = disk->next_geo;
+		err = datblk_resubmit(disk);
+	}
+	if (!err)
+		return 0;
+	if (changed)
+		disk->remote->reason = changed;
+	disk->geo = was;
+	return err;
+}
+
+/**
+ * datblk_disk_fail - let waiting requests fail if a timeout has expired
+ * @disk: a disk that is not logged in
+ *
+ * Context: process, remote->lock held.
+ */
+void datblk_disk_fail(struct datblk_disk *disk)
+{
+	bool dead = datblk_disk_expired(disk, disk->options.reconnect_timeout);
+
+	if (disk->state == DATBLK_DEAD)
+		return;
+	if (!dead && !datblk_disk_unwanted(disk) &&
+	    !datblk_disk_expired(disk, disk->options.fail_io_timeout))
+		return;
+	if (dead)
+		pr_err("datblk%d: no connection for %u s, giving up: %s\n", disk->id,
+		       disk->options.reconnect_timeout, disk->reason ?: "connections break");
+	WRITE_ONCE(disk->state, dead ? DATBLK_DEAD : DATBLK_FAILING);
+	datblk_disk_resume(disk);
+}
+
+/**
+ * datblk_disk_join - let a disk use a session that others use already
+ * @disk: a disk that has had a session before, and is not logged in
+ *
+ * Context: process, remote->lock held.
+ * Return: 0 or a negative error code, and then remote->reason says why.
+ */
+int datblk_disk_join(struct datblk_disk *disk)
+{
+	struct datblk_remote *remote = disk->remote;
+	const char *changed;
+	int err = datblk_disk_log_in(disk);
+
+	if (err)
+		return err;
+	changed = datblk_device_changed(&disk->geo, &disk->next_geo);
+	if (changed) {
+		remote->reason = changed;
+		datblk_disk_log_out(disk);
+		return -ENODEV;
+	}
+	if (disk->kept.ring && datblk_writes_at_risk(&disk->writes, disk->next_geo.instance)) {
+		remote->reason = "writes have to be repeated";
+		datblk_session_lost(remote);
+		return -EAGAIN;
+	}
+	disk->geo = disk->next_geo;
+	datblk_disk_take_changes(disk);
+	datblk_disk_live(disk);
+	datblk_disk_resume(disk);
+	return 0;
+}

@@ -1,0 +1,229 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Disks of the block device over DAT (drivers/block/datblk) that share the connections to their
+# server. Client and server are in one guest, over rxe.
+# covers: connect share=1: disks log in and out alone, recover together, and one that is refused waits
+
+. "${0%/*}/lib.sh"
+
+if [ ! -e "$KDAPL_DIR/datblk_server.ko" ]; then
+	tap_plan 1
+	tap_skip "shared connections of the block device" "this kernel has no configfs, which the server needs"
+	exit
+fi
+
+config=/sys/kernel/config/datblk
+devices=$config/devices
+port=$config/ports/p0
+work=/run/datblk-share
+address=10.9.9.1
+key=$(printf key | sha256sum | cut -c 1-64)
+wrong=$(printf wrong | sha256sum | cut -c 1-64)
+
+tidy() {
+	for disk in /sys/block/datblk*; do
+		[ ! -e "$disk" ] || echo "disconnect ${disk##*/} force" >/dev/datblk-control
+	done
+	rmdir $devices/* $config/ports/* 2>/dev/null
+	! loaded datblk_client || rmmod datblk_client
+	! loaded datblk_server || wait_for rmmod datblk_server
+	! loaded datblk_core || rmmod datblk_core
+	umount "$work" 2>/dev/null
+	kdapl_unload
+}
+trap tidy EXIT
+
+export_file() {
+	truncate -s 16M "$work/$1" && mkdir "$devices/$1" && echo "$work/$1" >"$devices/$1/path" &&
+		echo 1 >"$devices/$1/enable"
+}
+
+start() {
+	local i
+
+	mkdir -p $work && mount -t tmpfs -o size=320m tmpfs $work && modprobe -q configfs || return
+	[ -d /sys/kernel/config/datblk ] || mount -t configfs none /sys/kernel/config 2>/dev/null
+	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
+		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
+		mkdir $port && echo rxe0/1 >$port/ia && echo 1 >$port/enable &&
+		export_file a && export_file b && export_file locked && echo "$key" >$devices/locked/key || return
+	for i in {1..16}; do
+		export_file "more$i" || return
+	done
+}
+
+# attach OPTIONS...: connect a disk, whose name is in $work/name
+attach() {
+	local name
+
+	exec 3<>/dev/datblk-control || return
+	! echo "connect ia=rxe0/1 address=$address queues=2 $*" >&3 || read -r name <&3
+	exec 3>&-
+	echo "$name" >$work/name
+	[ -n "$name" ]
+}
+
+# keep NAME OPTIONS...: connect a disk, whose name is in $work/disk-NAME
+keep() {
+	local to=$work/disk-$1
+
+	shift
+	attach "$@" && cp $work/name "$to"
+}
+
+disk() { cat "$work/disk-$1"; }
+detach() { echo "disconnect $1" >/dev/datblk-control; }
+logins() { wc -l <"$devices/$1/connections"; }
+
+# equal WHAT FOUND EXPECTED
+equal() { [ "$2" = "$3" ] || { echo "$1: expected $3, found $2"; return 1; }; }
+connections() { equal "connections of the port" "$(cat $port/connections)" "$1"; }
+is() { equal "$1 $2" "$(cat "/sys/block/$(disk "$1")/datblk/$2")" "$3"; }
+no_logins() { equal "logins to $1" "$(logins "$1")" 0; }
+live() { is "$1" state live; }
+
+# transfers NAME: what is written is read again
+transfers() {
+	head -c 256K /dev/urandom >"$work/data-$1"
+	dd if="$work/data-$1" of="/dev/$(disk "$1")" bs=64k oflag=direct conv=nocreat,fsync status=none &&
+		dd if="/dev/$(disk "$1")" bs=64k count=4 iflag=direct status=none | cmp - "$work/data-$1"
+}
+
+# verify NAME SECONDS: write and read with checksums; an error of a request fails
+verify() {
+	fio --allow_file_create=0 --name="$1" --filename="/dev/$(disk "$1")" --ioengine=libaio --rw=randrw \
+		--bsrange=512-128k --blockalign=512 --iodepth=8 --direct=1 --verify=crc32c --verify_fatal=1 \
+		--size=8M --time_based --runtime="$2" --output="$work/fio-$1" || { cat "$work/fio-$1"; return 1; }
+}
+
+# while_verified COMMAND...: with I/O to both disks
+while_verified() {
+	local first second status=0
+
+	verify a 6 &
+	first=$!
+	verify b 6 &
+	second=$!
+	sleep 1
+	"$@" || status=1
+	wait $first || status=1
+	wait $second || status=1
+	return $status
+}
+
+two_disks() {
+	keep a share=1 device=a && keep b share=1 device=b && connections 2 && equal "logins to a" "$(logins a)" 2 &&
+		equal "logins to b" "$(logins b)" 2 && transfers a && transfers b &&
+		cmp -n 262144 $work/a $work/data-a && cmp -n 262144 $work/b $work/data-b
+}
+
+# The server ends its port, and listens again
+restart() { echo 0 >$port/enable && echo 1 >$port/enable && wait_for live a && wait_for live b; }
+
+# unshared: a disk without the option, or with other limits, has its own connections
+unshared() {
+	keep c device=more1 && connections 4 && detach "$(disk c)" && wait_for connections 2 &&
+		keep c share=1 depth=8 device=more1 && connections 4 && detach "$(disk c)" && wait_for connections 2
+}
+
+no_recovery() { is a recoveries "$1" && is b recoveries "$2"; }
+
+# A disk with a key joins, others are refused; the disks that are there notice nothing
+with_key() {
+	local before_a before_b
+
+	before_a=$(cat "/sys/block/$(disk a)/datblk/recoveries")
+	before_b=$(cat "/sys/block/$(disk b)/datblk/recoveries")
+	! attach share=1 device=locked 2>/dev/null && ! attach share=1 device=locked "key=$wrong" 2>/dev/null &&
+		! attach share=1 device=none 2>/dev/null && keep locked share=1 device=locked "key=$key" &&
+		connections 2 && transfers locked && detach "$(disk locked)" && wait_for no_logins locked &&
+		no_recovery "$before_a" "$before_b"
+}
+
+# A disk leaves and comes back, while the other one works
+leaves() {
+	local before load i status=0
+
+	before=$(cat "/sys/block/$(disk a)/datblk/recoveries")
+	verify a 6 &
+	load=$!
+	for i in {1..5}; do
+		detach "$(disk b)" && wait_for no_logins b && keep b share=1 device=b && transfers b && continue
+		echo "round $i"
+		status=1
+		break
+	done
+	wait $load && [ "$status" = 0 ] && connections 2 && is a recoveries "$before"
+}
+
+refused_b() { is b reason "the server has no such device"; }
+
+# One export ends, and its disk waits; the other one works
+export_ends() {
+	echo 0 >$devices/b/enable && wait_for live a && wait_for refused_b && is b state recovering &&
+		transfers a && connections 2 && echo 1 >$devices/b/enable && wait_for live b && is b reason "" &&
+		transfers b && connections 2
+}
+
+# The same for the disk that the connection requests log in for
+first_export_ends() {
+	echo 0 >$devices/a/enable && wait_for live b && transfers b &&
+		is a reason "the server has no such device" && echo 1 >$devices/a/enable && wait_for live a &&
+		transfers a && connections 2
+}
+
+# Another device behind the name: only its disk waits
+other_device() {
+	local uuid
+
+	uuid=$(cat $devices/b/uuid)
+	echo 0 >$devices/b/enable && echo $work/more16 >$devices/b/path && echo 0 >$devices/more16/enable &&
+		echo 1 >$devices/b/enable && wait_for live a && sleep 1 && is b state recovering && transfers a || return
+	echo 0 >$devices/b/enable && echo $work/b >$devices/b/path && echo "$uuid" >$devices/b/uuid &&
+		echo 1 >$devices/more16/enable && echo 1 >$devices/b/enable && wait_for live b && live a && transfers b
+}
+
+size_is() { equal "size of b" "$(cat "/sys/block/$(disk b)/size")" "$1"; }
+
+grows() {
+	truncate -s 32M $work/b && echo 1 >$devices/b/revalidate_size && wait_for size_is 65536 &&
+		wait_for live a && transfers a && transfers b
+}
+
+# A session has at most 16 logins; the first disk that asks is not the last one
+sixteen() {
+	local i
+
+	for i in {1..14}; do
+		keep "more$i" share=1 "device=more$i" || return
+	done
+	connections 2 && ! attach share=1 device=more15 2>/dev/null && transfers more14 && restart &&
+		wait_for live more14 && transfers more14 && connections 2 || return
+	for i in {1..14}; do
+		detach "$(disk "more$i")" || return
+	done
+}
+
+# The disk that the connection requests have logged in for goes first
+ends() {
+	detach "$(disk a)" && transfers b && connections 2 && detach "$(disk b)" && wait_for connections 0
+}
+
+tap_plan 13
+rxe_setup
+if ! tap_check "modules load, files are exported" start; then
+	tap_diag "$(dmesg | tail -n 5)"
+	exit 1
+fi
+tap_check "two disks share two connections" two_disks
+tap_check "verified I/O to both disks" while_verified true
+tap_check "a disk with other options has connections of its own" unshared
+tap_check "a disk with a key joins, and refused ones disturb nobody" with_key
+tap_check "a disk leaves and comes back during I/O to the other one" leaves
+tap_check "verified I/O while the server's port restarts" while_verified restart
+tap_check "an export ends: its disk waits alone" export_ends
+tap_check "the export of the first disk ends: its disk waits alone" first_export_ends
+tap_check "another device behind a name: its disk waits alone" other_device
+tap_check "a device grows" grows
+tap_check "sixteen disks, and no more" sixteen
+tap_check "the first disk leaves, then the last one" ends
