@@ -3,6 +3,8 @@
  * The client of datblk: its objects and the calls between its files.
  *
  *	control.c	/dev/datblk-control, the list of disks, the module
+ *	options.c	the options of a disk
+ *	connect.c	connects a disk for the first time, and removes it
  *	disk.c		a disk of the block layer and its sysfs attributes
  *	session.c	connects the queues of a server, ends and repairs connections
  *	share.c		the disks of a session
@@ -304,8 +306,12 @@ static inline bool datblk_status_transient(u8 status)
 }
 
 void datblk_disk_gone(struct datblk_disk *disk);
+int datblk_parse_options(char *line, struct datblk_disk *disk);
 bool datblk_remote_matches(const struct datblk_remote *a, const struct datblk_remote *b);
 
+int datblk_remote_alloc_tags(struct datblk_remote *remote);
+int datblk_disk_make(struct datblk_disk *disk);
+int datblk_disk_announce(struct datblk_disk *disk);
 int datblk_disk_connect(struct datblk_disk *disk);
 void datblk_disk_abort(struct datblk_disk *disk);
 void datblk_disk_remove(struct datblk_disk *disk);

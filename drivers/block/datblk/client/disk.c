@@ -3,21 +3,12 @@
  * A disk of the client: its queue limits, its block device and its attributes in
  * /sys/block/datblkN/datblk. Process context.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
-
-#include <linux/delay.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "client.h"
 
 /* The client sends a PING to a server that has not answered a command for this long */
 #define TIMEOUT		(5 * HZ)
-/* A removal fails the requests that have not completed after this time */
-#define REMOVAL		(30 * HZ)
-/* The first connection waits for the I/O of earlier ones */
-#define BUSY_TIMEOUT	(10 * HZ)
-#define BUSY_MS		100
 
 #ifndef DATBLK_MQ_FLAGS
 #define DATBLK_MQ_FLAGS	0
@@ -218,7 +209,14 @@ static int datblk_disk_alloc_gendisk(struct datblk_disk *disk)
 	return 0;
 }
 
-static int datblk_remote_alloc_tags(struct datblk_remote *remote)
+/**
+ * datblk_remote_alloc_tags - allocate the tags of the disks of a server
+ * @remote: the server; the first session has decided its limits
+ *
+ * Context: process.
+ * Return: 0 or a negative error code.
+ */
+int datblk_remote_alloc_tags(struct datblk_remote *remote)
 {
 	struct blk_mq_tag_set *set = &remote->set;
 
@@ -233,49 +231,14 @@ static int datblk_remote_alloc_tags(struct datblk_remote *remote)
 	return blk_mq_alloc_tag_set(set);
 }
 
-/* Tries each path once. Stops at the first one over which the server says that it still has I/O */
-static int datblk_disk_try_paths(struct datblk_disk *disk, bool print_busy)
-{
-	struct datblk_remote *remote = disk->remote;
-	bool more;
-	int err;
-
-	do {
-		err = datblk_session_open(remote);
-		if (!err)
-			return 0;
-		if (err != -EBUSY || print_busy)
-			pr_err("cannot connect to %s, device %s: %s\n",
-			       datblk_path(remote)->address, disk->options.device, remote->reason);
-		more = datblk_path_next(remote, err, remote->reason);
-	} while (more && !READ_ONCE(disk->deleting) && !fatal_signal_pending(current));
-	return err;
-}
-
-/* The server refuses the login while earlier connections of this host have I/O */
-static int datblk_disk_open_session(struct datblk_disk *disk)
-{
-	unsigned long end = jiffies + BUSY_TIMEOUT;
-	unsigned int tried;
-	bool last;
-	int err;
-
-	do {
-		tried = disk->remote->tried;
-		last = time_after_eq(jiffies, end);
-		err = datblk_disk_try_paths(disk, last);
-		/* Paths that do not answer have taken that time */
-		if (disk->remote->tried != tried) {
-			end = jiffies + BUSY_TIMEOUT;
-			last = false;
-		}
-	} while (err == -EBUSY && !last && !READ_ONCE(disk->deleting) &&
-		 !msleep_interruptible(BUSY_MS));
-	return err;
-}
-
-/* What a disk needs when it has logged in for the first time. No lock is held: see below */
-static int datblk_disk_make(struct datblk_disk *disk)
+/**
+ * datblk_disk_make - create what a disk needs when it has logged in for the first time
+ * @disk: the disk
+ *
+ * Context: process. No lock is held, except for the first disk of a server.
+ * Return: 0 or a negative error code.
+ */
+int datblk_disk_make(struct datblk_disk *disk)
 {
 	int err;
 
@@ -286,260 +249,16 @@ static int datblk_disk_make(struct datblk_disk *disk)
 	return err ?: datblk_disk_alloc_gendisk(disk);
 }
 
-/* The first disk of a server. remote->lock held. After an error the disk has no gendisk */
-static int datblk_disk_connect_first(struct datblk_disk *disk)
-{
-	struct datblk_remote *remote = disk->remote;
-	int err;
-
-	WRITE_ONCE(remote->ending, false);
-	list_add(&disk->of_remote, &remote->disks);
-	err = datblk_paths_limit_io(remote) ?: datblk_disk_open_session(disk);
-	if (err)
-		goto unlist;
-	err = datblk_remote_alloc_tags(remote);
-	if (err)
-		goto close;
-	err = datblk_disk_make(disk);
-	if (err)
-		goto free_set;
-	remote->ready = true;
-	datblk_session_live(remote);
-	return 0;
-free_set:
-	blk_mq_free_tag_set(&remote->set);
-close:
-	datblk_session_close(remote);
-unlist:
-	list_del(&disk->of_remote);
-	return err;
-}
-
-/* Another disk. remote->lock held. session: receives the number of the session */
-static int datblk_disk_log_in_first(struct datblk_disk *disk, u32 *session)
-{
-	struct datblk_remote *remote = disk->remote;
-	int err = -EAGAIN;
-
-	remote->reason = "the connections are ending";
-	if (remote->removed)
-		goto fail;
-	err = -ENOTCONN;
-	remote->reason = "the connections that it shares are lost";
-	if (READ_ONCE(remote->state) != DATBLK_LIVE)
-		goto fail;
-	*session = remote->sessions;
-	err = datblk_disk_log_in(disk);
-	if (!err)
-		return 0;
-fail:
-	if (err != -EBUSY)
-		pr_err("cannot log in to %s, device %s: %s\n", datblk_path(remote)->address,
-		       disk->options.device, remote->reason);
-	return err;
-}
-
-/* If the session in which the disk has logged in has ended, the disk waits for the next one */
-static void datblk_disk_begin(struct datblk_disk *disk, u32 session)
-{
-	struct datblk_remote *remote = disk->remote;
-	bool lost = READ_ONCE(remote->state) != DATBLK_LIVE || remote->sessions != session;
-
-	WRITE_ONCE(remote->ending, false);
-	list_add_tail(&disk->of_remote, &remote->disks);
-	if (!lost) {
-		datblk_disk_live(disk);
-		if (!remote->leader) {
-			remote->leader = disk;
-			datblk_probe_later(remote);
-		}
-		return;
-	}
-	disk->logged_in = false;
-	WRITE_ONCE(disk->state, DATBLK_RECOVERING);
-	datblk_disk_quiesce(disk);
-	mod_delayed_work(datblk_wq, &remote->recover, 0);
-}
-
-/*
- * Logs another disk in. Its queue is created without remote->lock: that waits for the requests of
- * the other disks, which may wait until the session is repaired.
- */
-static int datblk_disk_connect_next(struct datblk_disk *disk, bool *joined)
-{
-	struct datblk_remote *remote = disk->remote;
-	u32 session;
-	int err = datblk_disk_log_in_first(disk, &session);
-
-	if (err)
-		return err;
-	*joined = true;
-	remote->joining++;
-	mutex_unlock(&remote->lock);
-	err = datblk_disk_make(disk);
-	mutex_lock(&remote->lock);
-	remote->joining--;
-	if (!err)
-		datblk_disk_begin(disk, session);
-	else if (remote->sessions == session)
-		datblk_disk_log_out(disk);
-	return err;
-}
-
-/* The server refuses the login while earlier connections of this host have I/O */
-static int datblk_disk_connect_session(struct datblk_disk *disk, bool *joined)
-{
-	unsigned long end = jiffies + BUSY_TIMEOUT;
-	struct datblk_remote *remote = disk->remote;
-	unsigned int noio = memalloc_noio_save();
-	bool again;
-	int err;
-
-	do {
-		mutex_lock(&remote->lock);
-		again = remote->ready;
-		err = again ? datblk_disk_connect_next(disk, joined) :
-			      datblk_disk_connect_first(disk);
-		mutex_unlock(&remote->lock);
-	} while (err == -EBUSY && again && time_before(jiffies, end) &&
-		 !READ_ONCE(disk->deleting) && !msleep_interruptible(BUSY_MS));
-	memalloc_noio_restore(noio);
-	if (err == -EBUSY && again)
-		pr_err("cannot log in to %s, device %s: %s\n", datblk_path(remote)->address,
-		       disk->options.device, datblk_refusal_text(DATBLK_REFUSE_BUSY));
-	return err;
-}
-
-/* remote->lock held. A probe may use the disk. If there is no other disk yet, the next one leads */
-static void datblk_disk_leave_others(struct datblk_disk *disk)
-{
-	struct datblk_remote *remote = disk->remote;
-
-	datblk_disk_log_out(disk);
-	if (remote->leader != disk)
-		return;
-	cancel_delayed_work_sync(&remote->probe);
-	remote->leader = NULL;
-	if (list_empty(&remote->disks))
-		return;
-	remote->leader = datblk_first_disk(remote);
-	datblk_session_choose_leader(remote);
-	datblk_probe_later(remote);
-}
-
-/* Ends the session if this was the last disk, or would have been. The others keep it */
-static void datblk_disk_leave(struct datblk_disk *disk, bool listed)
-{
-	struct datblk_remote *remote = disk->remote;
-	unsigned int noio = memalloc_noio_save();
-	bool last;
-
-	mutex_lock(&remote->lock);
-	if (listed)
-		list_del(&disk->of_remote);
-	last = list_empty(&remote->disks) && !remote->joining && !remote->removed;
-	if (last)
-		WRITE_ONCE(remote->removed, true);
-	else if (listed)
-		datblk_disk_leave_others(disk);
-	mutex_unlock(&remote->lock);
-	memalloc_noio_restore(noio);
-	if (!last)
-		return;
-	datblk_session_end(remote);
-	blk_mq_free_tag_set(&remote->set);
-}
-
 /**
- * datblk_disk_connect - connect a disk for the first time, and announce it
- * @disk: a disk with its options and its number
- *
- * The disk goes live before it is added, because adding it reads the partition table. The block
- * layer calls datblk_disk_released() only for a disk that was added.
+ * datblk_disk_announce - let the block layer use a disk
+ * @disk: a disk that is live
  *
  * Context: process.
- * Return: 0 or a negative error code; then the caller frees the disk.
+ * Return: 0 or a negative error code.
  */
-int datblk_disk_connect(struct datblk_disk *disk)
+int datblk_disk_announce(struct datblk_disk *disk)
 {
-	bool joined = false;
-	int err = datblk_disk_connect_session(disk, &joined);
-
-	if (err) {
-		/* The others may have left meanwhile */
-		if (joined)
-			datblk_disk_leave(disk, false);
-		return err;
-	}
-	err = device_add_disk(NULL, disk->gendisk, disk_groups);
-	if (!err) {
-		datblk_debugfs_add(disk);
-		return 0;
-	}
-	WRITE_ONCE(disk->deleting, true);
-	datblk_disk_leave(disk, true);
-	put_disk(disk->gendisk);
-	disk->gendisk = NULL;
-	return err;
-}
-
-static void datblk_disk_set_deleting(struct datblk_disk *disk)
-{
-	WRITE_ONCE(disk->deleting, true);
-	if (refcount_read(&disk->remote->users) == 1)
-		WRITE_ONCE(disk->remote->ending, true);
-}
-
-/**
- * datblk_disk_abort - let the requests of a disk that is being added fail
- * @disk: the disk; another task is in datblk_disk_connect()
- *
- * Adding the disk reads its partition table, which may take forever.
- *
- * Context: process.
- */
-void datblk_disk_abort(struct datblk_disk *disk)
-{
-	WRITE_ONCE(disk->deadline, jiffies);
-	datblk_disk_set_deleting(disk);
-	/* Other disks have a session while this one does not use it */
-	if (READ_ONCE(disk->state) != DATBLK_CONNECTING || READ_ONCE(disk->remote->ending))
-		datblk_session_lost(disk->remote);
-	/* It may wait until it connects again, or may have looked at deleting before */
-	if (READ_ONCE(disk->state) != DATBLK_CONNECTING)
-		mod_delayed_work(datblk_wq, &disk->remote->recover, 0);
-}
-
-/**
- * datblk_disk_removal_expired - has a removal waited long enough for the requests of its disk?
- * @disk: the disk
- *
- * Context: any.
- * Return: true: end the session, so that the requests fail.
- */
-bool datblk_disk_removal_expired(const struct datblk_disk *disk)
-{
-	return READ_ONCE(disk->deleting) && time_after(jiffies, READ_ONCE(disk->deadline));
-}
-
-/**
- * datblk_disk_remove - remove a disk
- * @disk: a disk that nobody else removes; put_disk() frees it when nobody has it open
- *
- * Dirty data is written first, if there is a connection.
- *
- * Context: process.
- */
-void datblk_disk_remove(struct datblk_disk *disk)
-{
-	WRITE_ONCE(disk->deadline, jiffies + REMOVAL);
-	datblk_disk_set_deleting(disk);
-	/* Without a connection, let requests fail now */
-	if (READ_ONCE(disk->state) != DATBLK_LIVE)
-		mod_delayed_work(datblk_wq, &disk->remote->recover, 0);
-	datblk_debugfs_remove(disk);
-	del_gendisk(disk->gendisk);
-	datblk_disk_leave(disk, true);
+	return device_add_disk(NULL, disk->gendisk, disk_groups);
 }
 
 /**
