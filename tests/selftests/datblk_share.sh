@@ -46,7 +46,8 @@ start() {
 	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
 		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
 		mkdir $port && echo rxe0/1 >$port/ia && echo 1 >$port/enable &&
-		export_file a && export_file b && export_file locked && echo "$key" >$devices/locked/key || return
+		export_file a && export_file b && export_file locked && echo "$key" >$devices/locked/key &&
+		export_file locked2 && echo "$key" >$devices/locked2/key || return
 	for i in {1..16}; do
 		export_file "more$i" || return
 	done
@@ -128,7 +129,7 @@ unshared() {
 
 no_recovery() { is a recoveries "$1" && is b recoveries "$2"; }
 
-# A disk with a key joins, others are refused; the disks that are there notice nothing
+# Disks with a key share with each other only; those that are there notice nothing
 with_key() {
 	local before_a before_b
 
@@ -136,8 +137,10 @@ with_key() {
 	before_b=$(cat "/sys/block/$(disk b)/datblk/recoveries")
 	! attach share=1 device=locked 2>/dev/null && ! attach share=1 device=locked "key=$wrong" 2>/dev/null &&
 		! attach share=1 device=none 2>/dev/null && keep locked share=1 device=locked "key=$key" &&
-		connections 2 && transfers locked && detach "$(disk locked)" && wait_for no_logins locked &&
-		no_recovery "$before_a" "$before_b"
+		connections 4 && ! attach share=1 device=locked2 "key=$wrong" 2>/dev/null &&
+		keep locked2 share=1 device=locked2 "key=$key" && connections 4 && transfers locked &&
+		transfers locked2 && detach "$(disk locked)" && wait_for no_logins locked && transfers locked2 &&
+		detach "$(disk locked2)" && wait_for connections 2 && no_recovery "$before_a" "$before_b"
 }
 
 # A disk leaves and comes back, while the other one works
@@ -218,7 +221,7 @@ fi
 tap_check "two disks share two connections" two_disks
 tap_check "verified I/O to both disks" while_verified true
 tap_check "a disk with other options has connections of its own" unshared
-tap_check "a disk with a key joins, and refused ones disturb nobody" with_key
+tap_check "disks with a key share with each other, and refused ones disturb nobody" with_key
 tap_check "a disk leaves and comes back during I/O to the other one" leaves
 tap_check "verified I/O while the server's port restarts" while_verified restart
 tap_check "an export ends: its disk waits alone" export_ends

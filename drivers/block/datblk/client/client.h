@@ -150,6 +150,7 @@ struct datblk_remote {
 	u32 sessions;			/* number of attempts to open one; lock */
 	unsigned int joining;		/* disks that are logged in, and not yet in disks; lock */
 	bool shared;			/* further disks may use it; constant */
+	bool keyed;			/* its disks have keys; constant */
 	bool ready;			/* it has had a session; lock */
 	int id;				/* of its first disk; constant */
 	u16 number;			/* of the disk of login 0; lock */

@@ -117,6 +117,7 @@ int datblk_parse_options(char *line, struct datblk_disk *disk)
 			return err;
 		}
 	}
+	disk->remote->keyed = disk->options.key;
 	options->io_kib = round_down(options->io_kib, DATBLK_IO_UNIT / 1024);
 	/* The block layer uses no more */
 	options->queues = min(options->queues, nr_cpu_ids);
@@ -134,16 +135,18 @@ static bool datblk_same_path(const struct datblk_path *a, const struct datblk_pa
  * @b: what another one asks for
  *
  * Context: any.
- * Return: true if both want to, with the same paths, in this order, and the same limits.
+ * Return: true if both want to, with the same paths, in this order, and the same limits, and if
+ * both have a key or none has: the connections with a key must not end by a login without one.
  */
 bool datblk_remote_matches(const struct datblk_remote *a, const struct datblk_remote *b)
 {
 	const struct datblk_remote_options *x = &a->options, *y = &b->options;
 	unsigned int i;
 
-	if (!a->shared || !b->shared || a->path_count != b->path_count || x->qual != y->qual ||
-	    x->round_robin != y->round_robin || x->queues != y->queues || x->depth != y->depth ||
-	    x->io_kib != y->io_kib)
+	if (!a->shared || !b->shared || a->keyed != b->keyed || a->path_count != b->path_count)
+		return false;
+	if (x->qual != y->qual || x->round_robin != y->round_robin || x->queues != y->queues ||
+	    x->depth != y->depth || x->io_kib != y->io_kib)
 		return false;
 	for (i = 0; i < a->path_count; i++)
 		if (!datblk_same_path(&a->paths[i], &b->paths[i]))

@@ -33,7 +33,7 @@ MODULE_PARM_DESC(device_connections, "logins to a device, one or more by each co
 
 unsigned int datblk_host_connections = 64;
 module_param_named(host_connections, datblk_host_connections, uint, 0644);
-MODULE_PARM_DESC(host_connections, "connections of an address");
+MODULE_PARM_DESC(host_connections, "connections of an address, and its logins to a device");
 
 unsigned int datblk_first_command = 30;
 module_param_named(first_command, datblk_first_command, uint, 0644);

@@ -169,6 +169,25 @@ bool datblk_same_host(const struct sockaddr *a, const struct sockaddr *b)
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
 
+/**
+ * datblk_export_logins - count the logins of a host to an export
+ * @export: the export
+ * @host:   its address
+ *
+ * Context: process, datblk_srv_lock held.
+ * Return: the number.
+ */
+unsigned int datblk_export_logins(const struct datblk_export *export,
+				  const struct sockaddr *host)
+{
+	const struct datblk_srv_login *login;
+	unsigned int count = 0;
+
+	list_for_each_entry(login, &export->logins, of_export)
+		count += datblk_same_host((struct sockaddr *)&login->conn->peer, host);
+	return count;
+}
+
 /* Of the logins of its connection that are on lists */
 static bool datblk_login_is_first(const struct datblk_srv_login *login)
 {

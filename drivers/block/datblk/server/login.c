@@ -77,17 +77,20 @@ static unsigned int datblk_login_earlier_logins(struct datblk_export *export,
 	return late ? DATBLK_REFUSE_LATE : DATBLK_ADMIT;
 }
 
-/* datblk_srv_lock held. Returns NULL, or why the device has no room for a login */
-static const char *datblk_login_device_full(const struct datblk_export *export)
+/*
+ * No host may take all logins of a device, because nothing proves who it is. datblk_srv_lock held.
+ * Returns NULL, or why the device has no room for a login
+ */
+static const char *datblk_login_device_full(const struct datblk_attempt *attempt)
 {
-	return export->count < datblk_device_connections ? NULL :
-	       "too many logins to the device (parameter device_connections)";
+	if (attempt->export->count >= datblk_device_connections)
+		return "too many logins to the device (parameter device_connections)";
+	if (datblk_export_logins(attempt->export, attempt->peer) >= datblk_host_connections)
+		return "too many logins of the host to the device (parameter host_connections)";
+	return NULL;
 }
 
-/*
- * No host may take all connections of a device or a port, because nothing proves who it is.
- * datblk_srv_lock held. Returns NULL, or why there is no room
- */
+/* Nor all connections of a port. As above */
 static const char *datblk_login_crowded(const struct datblk_port *port,
 					const struct datblk_attempt *attempt)
 {
@@ -95,7 +98,7 @@ static const char *datblk_login_crowded(const struct datblk_port *port,
 		return "too many connections of the port (parameter connections)";
 	if (datblk_export_hosts(attempt->peer) >= datblk_host_connections)
 		return "too many connections of the host (parameter host_connections)";
-	return datblk_login_device_full(attempt->export);
+	return datblk_login_device_full(attempt);
 }
 
 /*
@@ -147,11 +150,15 @@ static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_a
 		return DATBLK_REFUSE_RESOURCES;
 	datblk_login_grant(&attempt->req.limits);
 	datblk_conn_admit(conn, port, attempt->export, &attempt->req, attempt->peer);
+	conn->keyed = attempt->has_proof;
 	datblk_login_welcome(attempt, &conn->logins[0]);
 	return DATBLK_ADMIT;
 }
 
-/* The same for a further login of a connection, whose limits are agreed */
+/*
+ * The same for a further login of a connection, whose limits are agreed. A login without a key may
+ * end a connection, but not one that is used for a device with a key
+ */
 static unsigned int datblk_login_admit_again(struct datblk_attempt *attempt,
 					     struct datblk_connection *conn, unsigned int number)
 {
@@ -159,6 +166,10 @@ static unsigned int datblk_login_admit_again(struct datblk_attempt *attempt,
 
 	if (status != DATBLK_ADMIT)
 		return status;
+	if (attempt->has_proof != conn->keyed) {
+		attempt->why = "its connection is used for devices with keys, or for ones without";
+		return DATBLK_REFUSE_LOGIN;
+	}
 	if (memcmp(&attempt->req.limits, &conn->limits, sizeof(conn->limits))) {
 		attempt->why = "its limits are not those of the connection";
 		return DATBLK_REFUSE_LOGIN;
@@ -166,7 +177,7 @@ static unsigned int datblk_login_admit_again(struct datblk_attempt *attempt,
 	/* The I/O of the previous login with this number is ending */
 	if (conn->logins[number].export)
 		return DATBLK_REFUSE_BUSY;
-	attempt->why = datblk_login_device_full(attempt->export);
+	attempt->why = datblk_login_device_full(attempt);
 	if (attempt->why)
 		return DATBLK_REFUSE_RESOURCES;
 	datblk_conn_add_login(conn, number, attempt->export, &attempt->req);
@@ -334,15 +345,16 @@ u8 datblk_login_execute(struct datblk_srv_command *cmd)
 	void *answer = conn->data.regions[cmd->buffer].address;
 	struct datblk_attempt attempt = {
 		.data = conn->receives.regions[cmd->receive].address + cmd->c.offset,
-		.size = cmd->c.length,
+		.size = sizeof(struct datblk_wire_login),
 		.peer = (struct sockaddr *)&conn->peer,
 	};
-	unsigned int status;
+	unsigned int status = DATBLK_REFUSE_LOGIN;
 	const void *reply;
 	size_t size;
 
 	mutex_lock(&datblk_srv_lock);
-	status = datblk_login_admit_again(&attempt, conn, cmd->c.login);
+	if (!memchr_inv(attempt.data + attempt.size, 0, DATBLK_LOGIN_BYTES - attempt.size))
+		status = datblk_login_admit_again(&attempt, conn, cmd->c.login);
 	mutex_unlock(&datblk_srv_lock);
 	reply = datblk_login_reply(&attempt, status, &size);
 	memset(answer, 0, DATBLK_LOGIN_BYTES);

@@ -194,6 +194,7 @@ struct datblk_connection {
 	struct list_head of_port;		/* datblk_srv_lock */
 	struct datblk_limits limits;		/* constant */
 	struct sockaddr_storage peer;		/* constant */
+	bool keyed;				/* its logins have proved their keys; constant */
 	struct datblk_srv_login logins[DATBLK_LOGINS];	/* by number */
 	refcount_t uses;			/* logins on lists, and one until the release */
 	DAT_PZ_HANDLE pz;
@@ -248,6 +249,8 @@ int datblk_export_claim(struct datblk_export *export, struct file *file);
 int datblk_export_lost_writes(struct datblk_export *export, int err);
 void datblk_export_lacks(struct datblk_export *export, u8 op);
 bool datblk_same_host(const struct sockaddr *a, const struct sockaddr *b);
+unsigned int datblk_export_logins(const struct datblk_export *export,
+				  const struct sockaddr *host);
 unsigned int datblk_export_hosts(const struct sockaddr *host);
 
 void datblk_port_follow_device(struct work_struct *work);

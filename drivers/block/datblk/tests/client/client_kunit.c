@@ -555,6 +555,11 @@ static void shared(struct kunit *test)
 	options->io_kib--;
 	options->round_robin = true;
 	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+	options->round_robin = false;
+	b->keyed = true;
+	KUNIT_EXPECT_FALSE(test, datblk_remote_matches(a, b));
+	a->keyed = true;
+	KUNIT_EXPECT_TRUE(test, datblk_remote_matches(a, b));
 }
 
 /* Only the disks of the session that has ended are concerned */
