@@ -143,6 +143,8 @@ with_key() {
 		detach "$(disk locked2)" && wait_for connections 2 && no_recovery "$before_a" "$before_b"
 }
 
+refused_resubmit() { ! attach share=1 resubmit_kib=64 device=more1 2>/dev/null; }
+
 # A disk leaves and comes back, while the other one works
 leaves() {
 	local before load i status=0
@@ -212,7 +214,7 @@ ends() {
 	detach "$(disk a)" && transfers b && connections 2 && detach "$(disk b)" && wait_for connections 0
 }
 
-tap_plan 13
+tap_plan 14
 rxe_setup
 if ! tap_check "modules load, files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
@@ -222,6 +224,7 @@ tap_check "two disks share two connections" two_disks
 tap_check "verified I/O to both disks" while_verified true
 tap_check "a disk with other options has connections of its own" unshared
 tap_check "disks with a key share with each other, and refused ones disturb nobody" with_key
+tap_check "a disk that keeps writes does not share" refused_resubmit
 tap_check "a disk leaves and comes back during I/O to the other one" leaves
 tap_check "verified I/O while the server's port restarts" while_verified restart
 tap_check "an export ends: its disk waits alone" export_ends

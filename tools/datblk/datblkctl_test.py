@@ -177,6 +177,8 @@ class Client(Case):
         self.run_it("connect", "10.0.0.1", "data", "--ia", "rxe0/1", "--share", "--depth", "8")
         self.assertEqual(self.read("dev/datblk-control"),
                          "connect ia=rxe0/1 address=10.0.0.1 device=data share=1 depth=8")
+        self.assertIn("exclude each other", self.run_it(
+            "connect", "10.0.0.1", "data", "--share", "--resubmit-kib", "64", status=1))
         self.run_it("connect", "10.0.0.1@rxe0/1,fe80::0:1@mlx5_0/1", "data")
         self.assertEqual(self.read("dev/datblk-control"),
                          "connect address=10.0.0.1@rxe0/1 address=fe80::1@mlx5_0/1 device=data")

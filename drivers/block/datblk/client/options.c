@@ -117,6 +117,11 @@ int datblk_parse_options(char *line, struct datblk_disk *disk)
 			return err;
 		}
 	}
+	/* A device that hangs would hold the others up while its writes are repeated */
+	if (disk->remote->shared && disk->options.resubmit_kib) {
+		pr_err("share=1 and resubmit_kib exclude each other\n");
+		return -EINVAL;
+	}
 	disk->remote->keyed = disk->options.key;
 	options->io_kib = round_down(options->io_kib, DATBLK_IO_UNIT / 1024);
 	/* The block layer uses no more */

@@ -482,10 +482,7 @@ static void datblk_session_wait_for_disks(struct datblk_remote *remote)
 		mod_delayed_work(datblk_wq, &remote->recover, 0);
 }
 
-/*
- * Lets disks that were left out log in to a session that others use. A disk whose writes have to be
- * repeated cannot, because no request may be in flight: the session ends, and all log in again.
- */
+/* Lets disks that were left out log in to a session that others use */
 static void datblk_session_admit_waiting(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;

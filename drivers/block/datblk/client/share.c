@@ -252,11 +252,6 @@ int datblk_disk_join(struct datblk_disk *disk)
 		datblk_disk_log_out(disk);
 		return -ENODEV;
 	}
-	if (disk->kept.ring && datblk_writes_at_risk(&disk->writes, disk->next_geo.instance)) {
-		remote->reason = "writes have to be repeated";
-		datblk_session_lost(remote);
-		return -EAGAIN;
-	}
 	disk->geo = disk->next_geo;
 	datblk_disk_take_changes(disk);
 	datblk_disk_live(disk);
