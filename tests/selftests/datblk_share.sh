@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Disks of the block device over DAT (drivers/block/datblk) that share the connections to their
 # server. Client and server are in one guest, over rxe.
-# covers: connect share=1: disks log in and out alone, recover together, and one that is refused waits
+# covers: connect share=1: disks log in and out alone, recover together, and one that is refused waits;
+# one whose device hangs holds no other one up
 
 . "${0%/*}/lib.sh"
 
@@ -24,7 +25,9 @@ tidy() {
 	for disk in /sys/block/datblk*; do
 		[ ! -e "$disk" ] || echo "disconnect ${disk##*/} force" >/dev/datblk-control
 	done
+	fsfreeze -u $work/mnt 2>/dev/null
 	rmdir $devices/* $config/ports/* 2>/dev/null
+	umount $work/mnt 2>/dev/null
 	! loaded datblk_client || rmmod datblk_client
 	! loaded datblk_server || wait_for rmmod datblk_server
 	! loaded datblk_core || rmmod datblk_core
@@ -195,18 +198,56 @@ grows() {
 		wait_for live a && transfers a && transfers b
 }
 
-# A session has at most 16 logins; the first disk that asks is not the last one
+# Connections have at most 16 logins, and the next disk gets others. All reconnect
 sixteen() {
 	local i
 
 	for i in {1..14}; do
 		keep "more$i" share=1 "device=more$i" || return
 	done
-	connections 2 && ! attach share=1 device=more15 2>/dev/null && transfers more14 && restart &&
-		wait_for live more14 && transfers more14 && connections 2 || return
-	for i in {1..14}; do
+	connections 2 && keep more15 share=1 device=more15 && connections 4 && transfers more14 &&
+		transfers more15 && restart && wait_for live more14 && wait_for live more15 &&
+		transfers more14 && transfers more15 && connections 4 || return
+	for i in {1..15}; do
 		detach "$(disk "more$i")" || return
 	done
+	wait_for connections 2
+}
+
+# frozen_fs COMMAND...: run the command with the device "slow", a file on ext4
+frozen_fs() {
+	local status=0
+
+	modprobe -q ext4
+	truncate -s 32M $work/image && mkfs.ext4 -q $work/image && mkdir -p $work/mnt &&
+		mount -o loop $work/image $work/mnt && truncate -s 8M $work/mnt/disk && mkdir $devices/slow &&
+		echo $work/mnt/disk >$devices/slow/path && echo 1 >$devices/slow/enable || return
+	"$@" || status=1
+	fsfreeze -u $work/mnt 2>/dev/null
+	rmdir $devices/slow && wait_for umount $work/mnt && return $status
+}
+
+# The server has begun a write, and its file system is frozen
+hangs() { grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan; }
+gone() { [ ! -e "/sys/block/$1" ]; }
+
+# A disk whose device hangs has as many commands as it can get. The others work, come and go, and
+# only its own I/O fails when it is removed
+hung() {
+	local slow writer before status=0
+
+	keep slow share=1 device=slow && connections 2 && fsfreeze -f $work/mnt || return
+	slow=$(disk slow)
+	before=$(cat "/sys/block/$(disk a)/datblk/errors")
+	fio --allow_file_create=0 --name=slow --filename="/dev/$slow" --ioengine=libaio --rw=write --bs=4k \
+		--iodepth=256 --direct=1 --size=8M --output=$work/fio-slow >/dev/null 2>&1 &
+	writer=$!
+	wait_for hangs && sleep 2 && transfers a && transfers b && detach "$(disk b)" &&
+		keep b share=1 device=b && connections 2 && while_verified true || status=1
+	echo "disconnect $slow force" >/dev/datblk-control || status=1
+	! wait $writer || { echo "I/O to the device that hangs: expected an error"; status=1; }
+	wait_for live a && wait_for live b && transfers a && transfers b && gone "$slow" &&
+		is a errors "$before" && is b errors 0 && return $status
 }
 
 # The disk that the connection requests have logged in for goes first
@@ -214,7 +255,7 @@ ends() {
 	detach "$(disk a)" && transfers b && connections 2 && detach "$(disk b)" && wait_for connections 0
 }
 
-tap_plan 14
+tap_plan 15
 rxe_setup
 if ! tap_check "modules load, files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
@@ -231,5 +272,6 @@ tap_check "an export ends: its disk waits alone" export_ends
 tap_check "the export of the first disk ends: its disk waits alone" first_export_ends
 tap_check "another device behind a name: its disk waits alone" other_device
 tap_check "a device grows" grows
-tap_check "sixteen disks, and no more" sixteen
+tap_check "sixteen disks share, and the next one opens other connections" sixteen
+tap_check "a device hangs: its disk holds no other one up, and is removed" frozen_fs hung
 tap_check "the first disk leaves, then the last one" ends

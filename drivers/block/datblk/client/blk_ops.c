@@ -68,10 +68,11 @@ static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request 
 	DAT_RETURN ret;
 
 	sg_init_table(pdu->sgl, blk_rq_nr_phys_segments(rq));
-	ret = kdat_lmr_fmr_sg(queue->lmrs[rq->tag], pdu->sgl, datblk_map_sg(rq, pdu->sgl), priv,
+	ret = kdat_lmr_fmr_sg(queue->lmrs[pdu->c.tag], pdu->sgl, datblk_map_sg(rq, pdu->sgl), priv,
 			      queue->ep, none, DAT_COMPLETION_SUPPRESS_FLAG, &local, &pdu->c.key);
 	pdu->c.address = offset_in_page(pdu->sgl->offset);
-	trace_datblk_register(datblk_host, pdu->number, queue->index, rq->tag, pdu->c.key, ret);
+	trace_datblk_register(datblk_host, pdu->number, queue->index, pdu->c.tag, pdu->c.key,
+			      ret);
 	return datblk_request_exposed(queue, ret);
 }
 
@@ -154,10 +155,41 @@ static bool datblk_too_large(const struct datblk_geometry *geo, const struct dat
 	       (c->op == DATBLK_OP_ZEROES && c->length / DATBLK_SECTOR > geo->zeroes_sectors);
 }
 
-static blk_status_t datblk_rq_refuse(struct datblk_disk *disk)
+static blk_status_t datblk_rq_refuse(struct datblk_disk *disk, blk_status_t status)
 {
 	atomic_inc(&disk->errors);
-	return BLK_STS_IOERR;
+	return status;
+}
+
+/* Finds a way for the data of a request */
+static blk_status_t datblk_rq_carry(struct datblk_queue *queue, struct request *rq)
+{
+	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+
+	if (pdu->c.op != DATBLK_OP_READ && pdu->c.op != DATBLK_OP_WRITE)
+		return BLK_STS_OK;
+	if (pdu->c.length > queue->remote->limits.inline_max)
+		return datblk_rq_expose(queue, rq);
+	pdu->c.flags |= DATBLK_INLINE;
+	return BLK_STS_OK;
+}
+
+/* The same for a disk that shares its connections. The tag is one of the queue, not of the disk */
+static blk_status_t datblk_rq_carry_shared(struct datblk_queue *queue, struct blk_mq_hw_ctx *hctx,
+					   struct request *rq)
+{
+	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+	blk_status_t status;
+
+	if (!datblk_tags_take_for(queue, hctx, pdu))
+		return BLK_STS_DEV_RESOURCE;
+	status = datblk_rq_carry(queue, rq);
+	if (status == BLK_STS_OK)
+		return BLK_STS_OK;
+	spin_lock_bh(&queue->lock);
+	datblk_tags_return(queue, pdu);
+	spin_unlock_bh(&queue->lock);
+	return status;
 }
 
 /*
@@ -174,30 +206,23 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk
 
 	if (!op)
 		return BLK_STS_NOTSUPP;
-	/* Pairs with the release in datblk_session_live(): the session is complete */
+	/* Pairs with the release in datblk_disk_live(): the session is complete */
 	if (smp_load_acquire(&disk->state) >= DATBLK_FAILING)
-		return datblk_rq_refuse(disk);
+		return datblk_rq_refuse(disk, BLK_STS_IOERR);
 	datblk_rq_describe(bd->rq, pdu, op);
-	if (datblk_wants_stable(pdu) && datblk_writes_lost(&disk->writes)) {
-		atomic_inc(&disk->errors);
-		return BLK_STS_TARGET;
-	}
+	if (datblk_wants_stable(pdu) && datblk_writes_lost(&disk->writes))
+		return datblk_rq_refuse(disk, BLK_STS_TARGET);
 	if (datblk_too_large(&disk->geo, &pdu->c)) {
 		/* The block layer writes zeroes itself then, and ignores the error of a discard */
 		datblk_forget_operation(bd->rq->q, op);
 		return BLK_STS_NOTSUPP;
 	}
-	if (op == DATBLK_OP_READ || op == DATBLK_OP_WRITE) {
-		if (pdu->c.length <= disk->remote->limits.inline_max) {
-			pdu->c.flags |= DATBLK_INLINE;
-		} else {
-			status = datblk_rq_expose(queue, bd->rq);
-			if (status == BLK_STS_IOERR)
-				return datblk_rq_refuse(disk);
-			if (status != BLK_STS_OK)
-				return status;
-		}
-	}
+	status = disk->remote->shared ? datblk_rq_carry_shared(queue, hctx, bd->rq) :
+					datblk_rq_carry(queue, bd->rq);
+	if (status == BLK_STS_IOERR)
+		return datblk_rq_refuse(disk, status);
+	if (status != BLK_STS_OK)
+		return status;
 	blk_mq_start_request(bd->rq);
 	if (op == DATBLK_OP_FLUSH) {
 		pdu->unflushed = datblk_writes_flushing(&disk->writes);

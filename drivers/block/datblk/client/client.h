@@ -14,6 +14,7 @@
  *	message.c	commands and answers
  *	login.c		the login of a connection, and proofs of the key
  *	blk_ops.c	requests of the block layer
+ *	tags.c		tags of a queue that several disks use
  *	resubmit.c	writes that are kept until they are flushed
  *	debugfs.c	statistics of the queues
  *	discover.c	lists the devices of a server
@@ -147,15 +148,14 @@ struct datblk_remote {
 	struct mutex lock;		/* held by the owner of the session */
 	struct list_head disks;		/* lock */
 	refcount_t users;		/* disks that refer to it */
-	u32 sessions;			/* number of attempts to open one; lock */
-	unsigned int joining;		/* disks that are logged in, and not yet in disks; lock */
+	unsigned int members;		/* disks for which tags are kept; lock, READ_ONCE */
 	bool shared;			/* further disks may use it; constant */
 	bool keyed;			/* its disks have keys; constant */
 	bool ready;			/* it has had a session; lock */
 	int id;				/* of its first disk; constant */
 	u16 number;			/* of the disk of login 0; lock */
 	u16 logins;			/* bits of numbers that are in use; lock */
-	struct datblk_disk *leader;	/* of the connection requests; lock. See datblk_probe() */
+	struct datblk_disk *leader;	/* of the connection requests; lock, READ_ONCE */
 	bool refused;			/* the last attempt, by the server; lock */
 	struct datblk_remote_options options;	/* constant */
 	struct datblk_path paths[DATBLK_PATHS_MAX];
@@ -169,8 +169,7 @@ struct datblk_remote {
 	unsigned long renewed;		/* jiffies of the last one; as path */
 	bool renewing;			/* a good session was closed for another one; as path */
 	enum datblk_state state;	/* CONNECTING, LIVE or RECOVERING; cmpxchg, or the owner */
-	bool ending;			/* its last disk is being removed: no probes; set once */
-	bool removed;			/* the work item closes the session; set once */
+	bool removed;			/* the work item closes the session; set once; READ_ONCE */
 	bool lost;			/* the session cannot be used; barriers, see session.c */
 	bool had_command;		/* the session has had a command; READ_ONCE */
 	bool greeted;			/* it has answered the first ping of a queue; READ_ONCE */
@@ -185,14 +184,14 @@ struct datblk_remote {
 	unsigned int backoff;		/* ms until the next attempt */
 	struct delayed_work recover;
 	struct delayed_work probe;
-	struct blk_mq_tag_set set;
 	struct datblk_queue *queues;
 };
 
 /* A disk. The owner of the session of its server is meant below */
 struct datblk_disk {
 	struct list_head link;		/* datblk_disks_lock of control.c */
-	struct datblk_remote *remote;	/* constant */
+	struct datblk_remote *remote;	/* that of other disks may be replaced by spare, once */
+	struct datblk_remote *spare;	/* its own, until it is connected; datblk_disks_lock */
 	struct list_head of_remote;	/* lock of the server */
 	bool logged_in;			/* to the session; by its owner */
 	bool had_session;		/* it has been live in the session; by its owner */
@@ -219,8 +218,19 @@ struct datblk_disk {
 	u64 repeated_to;		/* furthest position of a repeat; by the session's owner */
 	bool quiesced;			/* by the session's owner */
 	unsigned long good_at;		/* jiffies when a session was last known to be good */
+	struct blk_mq_tag_set set;
 	struct gendisk *gendisk;	/* NULL until the first session exists */
 	struct dentry *debugfs;
+};
+
+/* The tags of a queue that several disks use: see tags.c. lock of the queue */
+struct datblk_tag_pool {
+	DECLARE_BITMAP(taken, DATBLK_DEPTH_MAX);
+	unsigned int count;		/* of those that are taken */
+	u8 held[DATBLK_LOGINS];		/* number of those that each login has */
+	u16 holders;			/* bits of the logins that have any */
+	u16 waiters;			/* bits of the logins that have not got another one */
+	struct blk_mq_hw_ctx *hctxs[DATBLK_LOGINS];	/* of the waiters */
 };
 
 /* A hardware queue and its connection. All events come from one EVD, so upcalls are serial */
@@ -237,6 +247,7 @@ struct datblk_queue {
 	spinlock_t lock;		/* guards the following; bottom halves off */
 	struct datblk_pdu **pdus;	/* that have been queued and not answered, by tag */
 	unsigned int busy;		/* their number */
+	struct datblk_tag_pool tags;	/* if disks may share the connection */
 	struct list_head pending;	/* commands that wait to be sent */
 	struct list_head flying;	/* commands that were posted, the oldest one first */
 	unsigned int waiting;		/* their number */
@@ -310,7 +321,6 @@ void datblk_disk_gone(struct datblk_disk *disk);
 int datblk_parse_options(char *line, struct datblk_disk *disk);
 bool datblk_remote_matches(const struct datblk_remote *a, const struct datblk_remote *b);
 
-int datblk_remote_alloc_tags(struct datblk_remote *remote);
 int datblk_disk_make(struct datblk_disk *disk);
 int datblk_disk_announce(struct datblk_disk *disk);
 int datblk_disk_connect(struct datblk_disk *disk);
@@ -334,6 +344,8 @@ void datblk_disk_live(struct datblk_disk *disk);
 void datblk_disk_take_changes(struct datblk_disk *disk);
 int datblk_disk_check(struct datblk_disk *disk);
 void datblk_disk_fail(struct datblk_disk *disk);
+void datblk_session_fail_others(struct datblk_remote *remote);
+void datblk_disk_leave_out(struct datblk_disk *disk);
 int datblk_disk_join(struct datblk_disk *disk);
 
 void datblk_session_lost(struct datblk_remote *remote);
@@ -382,6 +394,15 @@ int datblk_login(struct datblk_queue *queue);
 int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk);
 int datblk_logout(struct datblk_queue *queue, u8 number);
 void datblk_login_fill_late(const struct datblk_queue *queue, struct datblk_wire_login *login);
+
+unsigned int datblk_tags_disks(const struct datblk_limits *limits);
+int datblk_tags_take(struct datblk_tag_pool *pool, const struct datblk_remote *remote,
+		     unsigned int login);
+void datblk_tags_put(struct datblk_tag_pool *pool, unsigned int tag, unsigned int login);
+bool datblk_tags_take_for(struct datblk_queue *queue, struct blk_mq_hw_ctx *hctx,
+			  struct datblk_pdu *pdu);
+void datblk_tags_return(struct datblk_queue *queue, const struct datblk_pdu *pdu);
+int datblk_tags_reserve(struct datblk_remote *remote);
 
 extern const struct blk_mq_ops datblk_mq_ops;
 blk_status_t datblk_blk_status(u8 status);

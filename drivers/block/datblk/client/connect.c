@@ -62,22 +62,17 @@ static int datblk_disk_connect_first(struct datblk_disk *disk)
 	struct datblk_remote *remote = disk->remote;
 	int err;
 
-	WRITE_ONCE(remote->ending, false);
 	list_add(&disk->of_remote, &remote->disks);
 	err = datblk_paths_limit_io(remote) ?: datblk_disk_open_session(disk);
 	if (err)
 		goto unlist;
-	err = datblk_remote_alloc_tags(remote);
-	if (err)
-		goto close;
 	err = datblk_disk_make(disk);
 	if (err)
-		goto free_set;
+		goto close;
+	WRITE_ONCE(remote->members, 1);
 	remote->ready = true;
 	datblk_session_live(remote);
 	return 0;
-free_set:
-	blk_mq_free_tag_set(&remote->set);
 close:
 	datblk_session_close(remote);
 unlist:
@@ -85,79 +80,51 @@ unlist:
 	return err;
 }
 
-/* Another disk. remote->lock held. session: receives the number of the session */
-static int datblk_disk_log_in_first(struct datblk_disk *disk, u32 *session)
+/* Another disk. remote->lock held. Returns -ESTALE if it needs connections of its own */
+static int datblk_disk_log_in_first(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
-	int err = -EAGAIN;
+	int err;
 
-	remote->reason = "the connections are ending";
-	if (remote->removed)
-		goto fail;
-	err = -ENOTCONN;
-	remote->reason = "the connections that it shares are lost";
-	if (READ_ONCE(remote->state) != DATBLK_LIVE)
-		goto fail;
-	*session = remote->sessions;
+	if (READ_ONCE(remote->removed) || READ_ONCE(remote->state) != DATBLK_LIVE ||
+	    datblk_tags_reserve(remote))
+		return -ESTALE;
 	err = datblk_disk_log_in(disk);
 	if (!err)
 		return 0;
-fail:
+	WRITE_ONCE(remote->members, remote->members - 1);
+	if (READ_ONCE(remote->lost))
+		return -ESTALE;
 	if (err != -EBUSY)
 		pr_err("cannot log in to %s, device %s: %s\n", datblk_path(remote)->address,
 		       disk->options.device, remote->reason);
 	return err;
 }
 
-/* If the session in which the disk has logged in has ended, the disk waits for the next one */
-static void datblk_disk_begin(struct datblk_disk *disk, u32 session)
+/* Another disk. remote->lock held. If the session is lost meanwhile, the disk waits for the next */
+static int datblk_disk_connect_next(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
-	bool lost = READ_ONCE(remote->state) != DATBLK_LIVE || remote->sessions != session;
-
-	WRITE_ONCE(remote->ending, false);
-	list_add_tail(&disk->of_remote, &remote->disks);
-	if (!lost) {
-		datblk_disk_live(disk);
-		if (!remote->leader) {
-			remote->leader = disk;
-			datblk_probe_later(remote);
-		}
-		return;
-	}
-	disk->logged_in = false;
-	WRITE_ONCE(disk->state, DATBLK_RECOVERING);
-	datblk_disk_quiesce(disk);
-	mod_delayed_work(datblk_wq, &remote->recover, 0);
-}
-
-/*
- * Logs another disk in. Its queue is created without remote->lock: that waits for the requests of
- * the other disks, which may wait until the session is repaired.
- */
-static int datblk_disk_connect_next(struct datblk_disk *disk, bool *joined)
-{
-	struct datblk_remote *remote = disk->remote;
-	u32 session;
-	int err = datblk_disk_log_in_first(disk, &session);
+	int err = datblk_disk_log_in_first(disk);
 
 	if (err)
 		return err;
-	*joined = true;
-	remote->joining++;
-	mutex_unlock(&remote->lock);
 	err = datblk_disk_make(disk);
-	mutex_lock(&remote->lock);
-	remote->joining--;
-	if (!err)
-		datblk_disk_begin(disk, session);
-	else if (remote->sessions == session)
+	if (err) {
 		datblk_disk_log_out(disk);
-	return err;
+		WRITE_ONCE(remote->members, remote->members - 1);
+		return err;
+	}
+	list_add_tail(&disk->of_remote, &remote->disks);
+	datblk_disk_live(disk);
+	return 0;
 }
 
-/* The server refuses the login while earlier connections of this host have I/O */
-static int datblk_disk_connect_session(struct datblk_disk *disk, bool *joined)
+/*
+ * The server refuses the login while earlier connections of this host have I/O. If other disks have
+ * connected the server of this one meanwhile, and lost it, it waits for them.
+ */
+static int datblk_disk_connect_session(struct datblk_disk *disk)
 {
 	unsigned long end = jiffies + BUSY_TIMEOUT;
 	struct datblk_remote *remote = disk->remote;
@@ -168,56 +135,58 @@ static int datblk_disk_connect_session(struct datblk_disk *disk, bool *joined)
 	do {
 		mutex_lock(&remote->lock);
 		again = remote->ready;
-		err = again ? datblk_disk_connect_next(disk, joined) :
-			      datblk_disk_connect_first(disk);
+		err = again ? datblk_disk_connect_next(disk) : datblk_disk_connect_first(disk);
 		mutex_unlock(&remote->lock);
-	} while (err == -EBUSY && again && time_before(jiffies, end) &&
+		again = again && (err == -EBUSY || (err == -ESTALE && !disk->spare));
+	} while (again && time_before(jiffies, end) &&
 		 !READ_ONCE(disk->deleting) && !msleep_interruptible(BUSY_MS));
 	memalloc_noio_restore(noio);
-	if (err == -EBUSY && again)
+	if (again)
 		pr_err("cannot log in to %s, device %s: %s\n", datblk_path(remote)->address,
-		       disk->options.device, datblk_refusal_text(DATBLK_REFUSE_BUSY));
+		       disk->options.device,
+		       err == -EBUSY ? datblk_refusal_text(DATBLK_REFUSE_BUSY) :
+				       "the connections are lost");
 	return err;
 }
 
-/* remote->lock held. A probe may use the disk. If there is no other disk yet, the next one leads */
-static void datblk_disk_leave_others(struct datblk_disk *disk)
+/* remote->lock held. The disk has no request. Returns whether it was the last one */
+static bool datblk_disk_unlist(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
 
+	list_del(&disk->of_remote);
+	WRITE_ONCE(remote->members, remote->members - 1);
+	if (list_empty(&remote->disks)) {
+		WRITE_ONCE(remote->removed, true);
+		return true;
+	}
 	datblk_disk_log_out(disk);
-	if (remote->leader != disk)
-		return;
-	cancel_delayed_work_sync(&remote->probe);
-	remote->leader = NULL;
-	if (list_empty(&remote->disks))
-		return;
-	remote->leader = datblk_first_disk(remote);
+	if (remote->leader == disk)
+		WRITE_ONCE(remote->leader, datblk_first_disk(remote));
 	datblk_session_choose_leader(remote);
-	datblk_probe_later(remote);
+	return false;
 }
 
-/* Ends the session if this was the last disk, or would have been. The others keep it */
-static void datblk_disk_leave(struct datblk_disk *disk, bool listed)
+/*
+ * Ends the session if this was the last disk. The others keep it. A probe may use this disk. It is
+ * cancelled without the lock, because it may wait for a server.
+ */
+static void datblk_disk_leave(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
 	unsigned int noio = memalloc_noio_save();
 	bool last;
 
 	mutex_lock(&remote->lock);
-	if (listed)
-		list_del(&disk->of_remote);
-	last = list_empty(&remote->disks) && !remote->joining && !remote->removed;
-	if (last)
-		WRITE_ONCE(remote->removed, true);
-	else if (listed)
-		datblk_disk_leave_others(disk);
+	last = datblk_disk_unlist(disk);
 	mutex_unlock(&remote->lock);
 	memalloc_noio_restore(noio);
-	if (!last)
+	if (last) {
+		datblk_session_end(remote);
 		return;
-	datblk_session_end(remote);
-	blk_mq_free_tag_set(&remote->set);
+	}
+	cancel_delayed_work_sync(&remote->probe);
+	datblk_probe_later(remote);
 }
 
 /**
@@ -228,36 +197,25 @@ static void datblk_disk_leave(struct datblk_disk *disk, bool listed)
  * layer calls datblk_disk_released() only for a disk that was added.
  *
  * Context: process.
- * Return: 0 or a negative error code; then the caller frees the disk.
+ * Return: 0 or a negative error code; -ESTALE: the connections of the other disks cannot be used.
  */
 int datblk_disk_connect(struct datblk_disk *disk)
 {
-	bool joined = false;
-	int err = datblk_disk_connect_session(disk, &joined);
+	int err = datblk_disk_connect_session(disk);
 
-	if (err) {
-		/* The others may have left meanwhile */
-		if (joined)
-			datblk_disk_leave(disk, false);
+	if (err)
 		return err;
-	}
 	err = datblk_disk_announce(disk);
 	if (!err) {
 		datblk_debugfs_add(disk);
 		return 0;
 	}
 	WRITE_ONCE(disk->deleting, true);
-	datblk_disk_leave(disk, true);
+	datblk_disk_leave(disk);
 	put_disk(disk->gendisk);
+	blk_mq_free_tag_set(&disk->set);
 	disk->gendisk = NULL;
 	return err;
-}
-
-static void datblk_disk_set_deleting(struct datblk_disk *disk)
-{
-	WRITE_ONCE(disk->deleting, true);
-	if (refcount_read(&disk->remote->users) == 1)
-		WRITE_ONCE(disk->remote->ending, true);
 }
 
 /**
@@ -266,14 +224,15 @@ static void datblk_disk_set_deleting(struct datblk_disk *disk)
  *
  * Adding the disk reads its partition table, which may take forever.
  *
- * Context: process.
+ * Context: process, datblk_disks_lock held.
  */
 void datblk_disk_abort(struct datblk_disk *disk)
 {
 	WRITE_ONCE(disk->deadline, jiffies);
-	datblk_disk_set_deleting(disk);
+	WRITE_ONCE(disk->deleting, true);
 	/* Other disks have a session while this one does not use it */
-	if (READ_ONCE(disk->state) != DATBLK_CONNECTING || READ_ONCE(disk->remote->ending))
+	if (READ_ONCE(disk->state) != DATBLK_CONNECTING ||
+	    refcount_read(&disk->remote->users) == 1)
 		datblk_session_lost(disk->remote);
 	/* It may wait until it connects again, or may have looked at deleting before */
 	if (READ_ONCE(disk->state) != DATBLK_CONNECTING)
@@ -303,11 +262,12 @@ bool datblk_disk_removal_expired(const struct datblk_disk *disk)
 void datblk_disk_remove(struct datblk_disk *disk)
 {
 	WRITE_ONCE(disk->deadline, jiffies + REMOVAL);
-	datblk_disk_set_deleting(disk);
+	WRITE_ONCE(disk->deleting, true);
 	/* Without a connection, let requests fail now */
 	if (READ_ONCE(disk->state) != DATBLK_LIVE)
 		mod_delayed_work(datblk_wq, &disk->remote->recover, 0);
 	datblk_debugfs_remove(disk);
 	del_gendisk(disk->gendisk);
-	datblk_disk_leave(disk, true);
+	datblk_disk_leave(disk);
+	blk_mq_free_tag_set(&disk->set);
 }

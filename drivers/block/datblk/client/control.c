@@ -45,6 +45,8 @@ static void datblk_remote_put(struct datblk_remote *remote)
 {
 	if (!refcount_dec_and_test(&remote->users))
 		return;
+	/* A disk that left may have queued it when the last one had ended the session */
+	cancel_delayed_work_sync(&remote->probe);
 	/* datblk_disk_abort() may have queued it just now */
 	cancel_delayed_work_sync(&remote->recover);
 	datblk_remote_free(remote);
@@ -130,23 +132,47 @@ static struct datblk_disk *datblk_number_user(const char *device, unsigned int n
 	return NULL;
 }
 
+static unsigned int datblk_remote_disks(const struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+	unsigned int count = 0;
+
+	list_for_each_entry(disk, &disks, link)
+		count += disk->remote == remote;
+	return count;
+}
+
 /* Uses the connections of another disk, if the disk may share them. datblk_disks_lock held */
 static void datblk_disk_find_remote(struct datblk_disk *disk)
 {
-	struct datblk_remote *own = disk->remote;
+	struct datblk_remote *own = disk->remote, *remote;
 	struct datblk_disk *other;
 
 	list_for_each_entry(other, &disks, link) {
+		remote = other->remote;
 		/* Without a session it may never have one again */
-		if (READ_ONCE(other->remote->removed) ||
-		    READ_ONCE(other->remote->state) == DATBLK_RECOVERING ||
-		    !datblk_remote_matches(own, other->remote))
+		if (!datblk_remote_matches(own, remote) || READ_ONCE(remote->removed) ||
+		    READ_ONCE(remote->state) == DATBLK_RECOVERING ||
+		    datblk_remote_disks(remote) >= datblk_tags_disks(&remote->limits))
 			continue;
-		refcount_inc(&other->remote->users);
-		disk->remote = other->remote;
-		datblk_remote_free(own);
+		refcount_inc(&remote->users);
+		disk->remote = remote;
+		disk->spare = own;
 		return;
 	}
+}
+
+/* Opens connections for a disk that cannot use those of others: they are lost, or have no room */
+static int datblk_disk_connect_alone(struct datblk_disk *disk)
+{
+	struct datblk_remote *others = disk->remote;
+
+	mutex_lock(&datblk_disks_lock);
+	disk->remote = disk->spare;
+	disk->spare = NULL;
+	mutex_unlock(&datblk_disks_lock);
+	datblk_remote_put(others);
+	return datblk_disk_connect(disk);
 }
 
 /*
@@ -200,6 +226,10 @@ static int datblk_connect(char *line, char *result)
 		return PTR_ERR(disk);
 	atomic_inc(&datblk_disks_left);
 	err = datblk_disk_list(disk) ?: datblk_disk_connect(disk);
+	if (err == -ESTALE && disk->spare)
+		err = datblk_disk_connect_alone(disk);
+	datblk_remote_free(disk->spare);
+	disk->spare = NULL;
 	mutex_lock(&datblk_disks_lock);
 	aborted = !err && READ_ONCE(disk->deleting);
 	if (err) {

@@ -197,7 +197,7 @@ static int datblk_disk_alloc_gendisk(struct datblk_disk *disk)
 	};
 	struct gendisk *gendisk;
 
-	gendisk = datblk_alloc_disk(&disk->remote->set, &lim, datblk_disk_features(geo), disk);
+	gendisk = datblk_alloc_disk(&disk->set, &lim, datblk_disk_features(geo), disk);
 	if (IS_ERR(gendisk))
 		return PTR_ERR(gendisk);
 	gendisk->fops = &disk_fops;
@@ -209,16 +209,10 @@ static int datblk_disk_alloc_gendisk(struct datblk_disk *disk)
 	return 0;
 }
 
-/**
- * datblk_remote_alloc_tags - allocate the tags of the disks of a server
- * @remote: the server; the first session has decided its limits
- *
- * Context: process.
- * Return: 0 or a negative error code.
- */
-int datblk_remote_alloc_tags(struct datblk_remote *remote)
+static int datblk_disk_alloc_tags(struct datblk_disk *disk)
 {
-	struct blk_mq_tag_set *set = &remote->set;
+	const struct datblk_remote *remote = disk->remote;
+	struct blk_mq_tag_set *set = &disk->set;
 
 	set->ops = &datblk_mq_ops;
 	set->nr_hw_queues = remote->options.queues;
@@ -235,7 +229,7 @@ int datblk_remote_alloc_tags(struct datblk_remote *remote)
  * datblk_disk_make - create what a disk needs when it has logged in for the first time
  * @disk: the disk
  *
- * Context: process. No lock is held, except for the first disk of a server.
+ * Context: process, remote->lock held.
  * Return: 0 or a negative error code.
  */
 int datblk_disk_make(struct datblk_disk *disk)
@@ -245,8 +239,13 @@ int datblk_disk_make(struct datblk_disk *disk)
 	disk->geo = disk->next_geo;
 	uuid_copy(&disk->uuid, &disk->geo.uuid);
 	disk->good_at = jiffies;
-	err = datblk_resubmit_alloc(disk);
-	return err ?: datblk_disk_alloc_gendisk(disk);
+	err = datblk_resubmit_alloc(disk) ?: datblk_disk_alloc_tags(disk);
+	if (err)
+		return err;
+	err = datblk_disk_alloc_gendisk(disk);
+	if (err)
+		blk_mq_free_tag_set(&disk->set);
+	return err;
 }
 
 /**

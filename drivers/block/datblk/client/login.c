@@ -8,7 +8,8 @@
 #include <linux/string.h>
 #include "client.h"
 
-#define ANSWER_TIMEOUT	(5 * HZ)
+/* As for a ping */
+#define ANSWER_TIMEOUT	(25 * HZ)
 
 static void datblk_login_describe(const struct datblk_queue *queue, const struct datblk_disk *disk,
 				  struct datblk_login *req)
@@ -39,7 +40,7 @@ void datblk_login_fill_late(const struct datblk_queue *queue, struct datblk_wire
 {
 	struct datblk_login req;
 
-	datblk_login_describe(queue, queue->remote->leader, &req);
+	datblk_login_describe(queue, READ_ONCE(queue->remote->leader), &req);
 	req.incarnation--;
 	datblk_fill_login(login, &req);
 }
@@ -279,7 +280,8 @@ static int datblk_login_command(struct datblk_queue *queue, const struct datblk_
 	int err = datblk_login_send(queue, DATBLK_OP_LOGIN, disk->login, data, size);
 
 	if (err) {
-		queue->remote->reason = "the server does not answer";
+		queue->remote->reason = err == -ENOMEM ? "the server lacks memory" :
+							 "the server does not answer";
 		return err;
 	}
 	if (datblk_check_refusal(queue->private, queue->private_size) == expected)
@@ -287,7 +289,7 @@ static int datblk_login_command(struct datblk_queue *queue, const struct datblk_
 	return datblk_login_refused(queue);
 }
 
-/* As datblk_login_with_key() */
+/* As datblk_login_with_key(), but the caller checks the proof of the server */
 static int datblk_login_again_with_key(struct datblk_queue *queue, const struct datblk_disk *disk,
 				       struct datblk_transcript *t)
 {
@@ -299,12 +301,8 @@ static int datblk_login_again_with_key(struct datblk_queue *queue, const struct 
 		return err;
 	memcpy(&t->challenge, queue->private, sizeof(t->challenge));
 	get_random_bytes(t->nonce, sizeof(t->nonce));
-	err = datblk_prove_client(key, t, &proof) ?:
-	      datblk_login_command(queue, disk, &proof, sizeof(proof), DATBLK_ADMIT);
-	if (err)
-		return err;
-	return datblk_check_server(key, t, queue->private, queue->private_size) ? 0 :
-	       datblk_login_unproved(queue->remote);
+	return datblk_prove_client(key, t, &proof) ?:
+	       datblk_login_command(queue, disk, &proof, sizeof(proof), DATBLK_ADMIT);
 }
 
 /**
@@ -313,11 +311,13 @@ static int datblk_login_again_with_key(struct datblk_queue *queue, const struct 
  * @disk:  the disk, which has the number of the login
  *
  * Context: process.
- * Return: as datblk_login(). If no answer has come, the session is lost.
+ * Return: as datblk_login(). If no answer has come, the session is lost. After any other error the
+ * queue has no such login.
  */
 int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk)
 {
 	struct datblk_transcript t = {};
+	struct crypto_shash *key = disk->options.key;
 	struct datblk_login req;
 	int err;
 
@@ -326,7 +326,16 @@ int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk)
 	datblk_fill_login(&t.login, &req);
 	err = req.wants_proof ? datblk_login_again_with_key(queue, disk, &t) :
 	      datblk_login_command(queue, disk, &t.login, sizeof(t.login), DATBLK_ADMIT);
-	return err ?: datblk_login_take_welcome(queue, disk);
+	if (err)
+		return err;
+	if (key && !datblk_check_server(key, &t, queue->private, queue->private_size))
+		err = datblk_login_unproved(queue->remote);
+	else
+		err = datblk_login_take_welcome(queue, disk);
+	/* The server has admitted it */
+	if (err && datblk_logout(queue, disk->login))
+		datblk_session_lost(queue->remote);
+	return err;
 }
 
 /**

@@ -9,6 +9,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/atomic.h>
+#include <linux/string.h>
 #include "client.h"
 #include "protocol/trace.h"
 
@@ -235,8 +236,11 @@ static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag)
 	queue->busy--;
 	queue->pdus[tag] = NULL;
 	list_del(&pdu->link);
-	if (!pdu->own)
+	if (!pdu->own) {
+		if (queue->remote->shared)
+			datblk_tags_return(queue, pdu);
 		return blk_mq_rq_from_pdu(pdu);
+	}
 	if (pdu == queue->ping) {
 		queue->pinging = false;
 		queue->greeting = false;
@@ -318,6 +322,9 @@ static enum datblk_flaw datblk_queue_login_answer(struct datblk_queue *queue,
 
 	if (ans->length != (data ? DATBLK_LOGIN_BYTES : 0))
 		return DATBLK_FLAW_ANSWER;
+	if (data && memchr_inv(message + ans->offset + DATBLK_PRIVATE_ROOM, 0,
+			       DATBLK_LOGIN_BYTES - DATBLK_PRIVATE_ROOM))
+		return DATBLK_FLAW_RESERVED;
 	queue->login->status = datblk_blk_status(ans->status);
 	queue->private_size = data ? DATBLK_PRIVATE_ROOM : 0;
 	memcpy(queue->private, message + ans->offset, queue->private_size);

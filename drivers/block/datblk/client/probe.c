@@ -74,11 +74,11 @@ void datblk_probe_renewal(struct datblk_remote *remote)
 	WRITE_ONCE(remote->renewals, remote->renewals + 1);
 }
 
-/* The session has ended, or is about to */
+/* The session has ended, or the leader is about to leave, which starts this work again */
 static bool datblk_probe_over(const struct datblk_remote *remote)
 {
-	return READ_ONCE(remote->state) != DATBLK_LIVE ||
-	       READ_ONCE(remote->ending) || !READ_ONCE(remote->leader);
+	return READ_ONCE(remote->state) != DATBLK_LIVE || READ_ONCE(remote->removed) ||
+	       READ_ONCE(READ_ONCE(remote->leader)->deleting);
 }
 
 /**

@@ -129,6 +129,7 @@ void datblk_queue_drop(struct datblk_queue *queue)
 	INIT_LIST_HEAD(&queue->pending);
 	INIT_LIST_HEAD(&queue->flying);
 	queue->waiting = 0;
+	queue->tags = (struct datblk_tag_pool){};
 	spin_unlock_bh(&queue->lock);
 }
 

@@ -48,8 +48,7 @@ static int datblk_session_open_for(struct datblk_remote *remote, struct datblk_d
 	int err = 0;
 
 	disk->incarnation++;
-	remote->sessions++;
-	remote->leader = disk;
+	WRITE_ONCE(remote->leader, disk);
 	remote->number = disk->number;
 	remote->refused = false;
 	WRITE_ONCE(remote->ended, 0);
@@ -70,17 +69,6 @@ static int datblk_session_open_for(struct datblk_remote *remote, struct datblk_d
 	disk->logged_in = true;
 	remote->logins = BIT(0);
 	return 0;
-}
-
-/* The server refuses a disk, or its device is another one: it waits, and the others go on */
-static void datblk_session_leave_out(struct datblk_disk *disk)
-{
-	const char *reason = disk->remote->reason;
-
-	if (reason != disk->reason && disk->state != DATBLK_CONNECTING)
-		pr_warn("datblk%d: no login to %s, device %s: %s\n", disk->id,
-			datblk_path(disk->remote)->address, disk->options.device, reason);
-	WRITE_ONCE(disk->reason, reason);
 }
 
 /**
@@ -105,7 +93,7 @@ int datblk_session_open(struct datblk_remote *remote)
 		err = datblk_session_open_for(remote, disk);
 		if (!err || !remote->refused || list_is_singular(&remote->disks))
 			break;
-		datblk_session_leave_out(disk);
+		datblk_disk_leave_out(disk);
 	}
 	if (err)
 		return err;
@@ -113,7 +101,7 @@ int datblk_session_open(struct datblk_remote *remote)
 		if (disk->logged_in || !datblk_disk_waits(disk) || READ_ONCE(remote->lost))
 			continue;
 		if (datblk_disk_log_in(disk))
-			datblk_session_leave_out(disk);
+			datblk_disk_leave_out(disk);
 	}
 	remote->reason = NULL;
 	remote->refused = false;
@@ -123,7 +111,9 @@ int datblk_session_open(struct datblk_remote *remote)
 
 /**
  * datblk_session_choose_leader - choose a disk for the logins of probes
- * @remote: a server with a session; no probe is running
+ * @remote: a server with a session
+ *
+ * A probe may still use the disk that was the leader. A disk that leaves waits for it.
  *
  * Context: process.
  */
@@ -133,7 +123,7 @@ void datblk_session_choose_leader(struct datblk_remote *remote)
 
 	list_for_each_entry(disk, &remote->disks, of_remote)
 		if (disk->logged_in && !remote->leader->logged_in)
-			remote->leader = disk;
+			WRITE_ONCE(remote->leader, disk);
 }
 
 /**
@@ -265,14 +255,18 @@ static void datblk_session_blame(struct datblk_remote *remote)
 /* Takes back all requests of the old connections. Returns whether to connect at once */
 static bool datblk_session_drain(struct datblk_remote *remote)
 {
+	struct datblk_disk *disk;
+
 	datblk_session_quiesce(remote);
 	datblk_session_close(remote);
 	datblk_session_blame(remote);
 	pr_warn_ratelimited("datblk%d: connection to %s lost\n", remote->id,
 			    datblk_path(remote)->address);
 	datblk_session_disks_recover(remote);
-	blk_mq_tagset_busy_iter(&remote->set, datblk_request_cancel, NULL);
-	blk_mq_tagset_wait_completed_request(&remote->set);
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
+		blk_mq_tagset_wait_completed_request(&disk->set);
+	}
 	return datblk_session_ended(remote);
 }
 
@@ -328,7 +322,7 @@ static int datblk_session_check(struct datblk_remote *remote)
 			continue;
 		if (READ_ONCE(remote->lost) || !--left)
 			return err;
-		datblk_session_leave_out(disk);
+		datblk_disk_leave_out(disk);
 		datblk_disk_log_out(disk);
 	}
 	datblk_session_choose_leader(remote);
@@ -405,6 +399,16 @@ static bool datblk_session_deleting(const struct datblk_remote *remote)
 	return false;
 }
 
+/* Calls @kind for each command in flight */
+static void datblk_session_iterate(struct datblk_remote *remote, busy_tag_iter_fn *kind,
+				   void *data)
+{
+	struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		blk_mq_tagset_busy_iter(&disk->set, kind, data);
+}
+
 /* Waits until @kind finds no command any more. Returns false if that takes too long */
 static bool datblk_session_wait(struct datblk_remote *remote, busy_tag_iter_fn *kind)
 {
@@ -413,7 +417,7 @@ static bool datblk_session_wait(struct datblk_remote *remote, busy_tag_iter_fn *
 
 	for (;;) {
 		found = false;
-		blk_mq_tagset_busy_iter(&remote->set, kind, &found);
+		datblk_session_iterate(remote, kind, &found);
 		if (!found || READ_ONCE(remote->lost) || datblk_session_deleting(remote) ||
 		    time_after(jiffies, end))
 			return !found;
@@ -427,7 +431,7 @@ static bool datblk_session_wait(struct datblk_remote *remote, busy_tag_iter_fn *
  */
 static bool datblk_session_settle(struct datblk_remote *remote)
 {
-	blk_mq_tagset_busy_iter(&remote->set, datblk_request_mark, NULL);
+	datblk_session_iterate(remote, datblk_request_mark, NULL);
 	if (!datblk_session_wait(remote, datblk_request_old))
 		return false;
 	datblk_probe_renewal(remote);
@@ -493,7 +497,7 @@ static void datblk_session_admit_waiting(struct datblk_remote *remote)
 		if (datblk_disk_waits(disk)) {
 			if (!datblk_disk_join(disk))
 				continue;
-			datblk_session_leave_out(disk);
+			datblk_disk_leave_out(disk);
 		}
 		datblk_disk_fail(disk);
 	}
@@ -502,7 +506,6 @@ static void datblk_session_admit_waiting(struct datblk_remote *remote)
 
 static void datblk_session_replace(struct datblk_remote *remote)
 {
-	struct datblk_disk *disk;
 	bool at_once = true;
 
 	if (READ_ONCE(remote->removed)) {
@@ -520,11 +523,11 @@ static void datblk_session_replace(struct datblk_remote *remote)
 	if (at_once && datblk_session_wanted(remote) &&
 	    datblk_session_reconnect(remote, &at_once)) {
 		datblk_session_go_live(remote);
+		datblk_session_fail_others(remote);
 		datblk_session_wait_for_disks(remote);
 		return;
 	}
-	list_for_each_entry(disk, &remote->disks, of_remote)
-		datblk_disk_fail(disk);
+	datblk_session_fail_others(remote);
 	if (!datblk_session_wanted(remote))
 		return;
 	if (at_once)

@@ -18,14 +18,15 @@
 
 /**
  * datblk_disk_quiesce - hold requests back
- * @disk: the disk
+ * @disk: the disk; nothing happens if it fails them
  *
  * Context: process, remote->lock held.
  */
 void datblk_disk_quiesce(struct datblk_disk *disk)
 {
-	if (!disk->quiesced)
-		blk_mq_quiesce_queue(disk->gendisk->queue);
+	if (disk->quiesced || disk->state >= DATBLK_FAILING)
+		return;
+	blk_mq_quiesce_queue(disk->gendisk->queue);
 	disk->quiesced = true;
 }
 
@@ -43,26 +44,19 @@ void datblk_disk_resume(struct datblk_disk *disk)
 	blk_mq_kick_requeue_list(disk->gendisk->queue);
 }
 
-/* Finds a number that no login of the session has, and gives it to a disk */
-static int datblk_disk_take_number(struct datblk_disk *disk)
+/* Gives a disk a number that no login of the session has. datblk_tags_reserve() limits the disks */
+static void datblk_disk_take_number(struct datblk_disk *disk)
 {
-	unsigned long used = disk->remote->logins;
-	unsigned int number = find_first_zero_bit(&used, DATBLK_LOGINS);
-
-	if (number == DATBLK_LOGINS) {
-		disk->remote->reason = "too many disks share the connections";
-		return -EUSERS;
-	}
-	disk->login = number;
-	disk->remote->logins |= BIT(number);
-	return 0;
+	disk->login = ffz(disk->remote->logins);
+	disk->remote->logins |= BIT(disk->login);
 }
 
 /**
  * datblk_disk_log_out - end the logins of a disk
  * @disk: a disk without requests in flight; nothing happens if it is not logged in
  *
- * The other disks keep the session.
+ * The other disks that are logged in keep the session. If there is none, it ends, because the
+ * server would end the connections, too; disks that were left out wait for the next one.
  *
  * Context: process, remote->lock held.
  */
@@ -75,6 +69,11 @@ void datblk_disk_log_out(struct datblk_disk *disk)
 	if (!disk->logged_in)
 		return;
 	disk->logged_in = false;
+	if (remote->open && remote->logins == BIT(disk->login)) {
+		datblk_session_close(remote);
+		datblk_session_lost(remote);
+		return;
+	}
 	for (i = 0; !err && remote->open && i < remote->options.queues; i++)
 		err = datblk_logout(&remote->queues[i], disk->login);
 	if (err)
@@ -93,10 +92,9 @@ int datblk_disk_log_in(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
 	unsigned int i;
-	int err = datblk_disk_take_number(disk);
+	int err = 0;
 
-	if (err)
-		return err;
+	datblk_disk_take_number(disk);
 	disk->incarnation++;
 	for (i = 0; !err && i < remote->options.queues; i++)
 		err = datblk_login_again(&remote->queues[i], disk);
@@ -229,6 +227,39 @@ void datblk_disk_fail(struct datblk_disk *disk)
 		       disk->options.reconnect_timeout, disk->reason ?: "connections break");
 	WRITE_ONCE(disk->state, dead ? DATBLK_DEAD : DATBLK_FAILING);
 	datblk_disk_resume(disk);
+}
+
+/**
+ * datblk_session_fail_others - call datblk_disk_fail() for each disk that is not logged in
+ * @remote: their server
+ *
+ * A disk that is being removed has not tried to log in: nothing else lets its requests fail.
+ *
+ * Context: process, remote->lock held.
+ */
+void datblk_session_fail_others(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		if (!disk->logged_in)
+			datblk_disk_fail(disk);
+}
+
+/**
+ * datblk_disk_leave_out - a disk waits, and the others go on
+ * @disk: a disk that the server refuses, or whose device is another one; its server has the reason
+ *
+ * Context: process, remote->lock held.
+ */
+void datblk_disk_leave_out(struct datblk_disk *disk)
+{
+	const char *reason = disk->remote->reason;
+
+	if (reason != disk->reason && disk->state != DATBLK_CONNECTING)
+		pr_warn("datblk%d: no login to %s, device %s: %s\n", disk->id,
+			datblk_path(disk->remote)->address, disk->options.device, reason);
+	WRITE_ONCE(disk->reason, reason);
 }
 
 /**

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite datblk_share: disks that share connections, of which there are none. What happens to one of
+ * them does not keep the requests of another one, or its removal, waiting.
+ */
+#include <kunit/test.h>
+#include <linux/bio.h>
+#include <linux/blk-mq.h>
+#include <linux/completion.h>
+#include <linux/jiffies.h>
+#include "client/client.h"
+
+#define FAIL_MS		5000	/* more than a request needs to fail */
+#define WAIT_MS		200	/* a request that waits does not end in this time */
+
+static struct datblk_remote *remote_alloc(struct kunit *test)
+{
+	struct datblk_remote *remote = kunit_kzalloc(test, sizeof(*remote), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, remote);
+	remote->queues = kunit_kzalloc(test, sizeof(*remote->queues), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, remote->queues);
+	mutex_init(&remote->lock);
+	INIT_LIST_HEAD(&remote->disks);
+	init_waitqueue_head(&remote->repeated);
+	spin_lock_init(&remote->queues->lock);
+	remote->queues->remote = remote;
+	remote->shared = true;
+	remote->path_count = 1;
+	remote->options.queues = 1;
+	remote->limits = (struct datblk_limits){
+		.depth = 4, .inline_max = DATBLK_INLINE_MAX, .io_max = SZ_64K,
+	};
+	return remote;
+}
+
+/* A disk that has lost its session; each has its queue of the block layer */
+static struct datblk_disk *disk_make(struct kunit *test, struct datblk_remote *remote)
+{
+	struct datblk_disk *disk = kunit_kzalloc(test, sizeof(*disk), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, disk);
+	disk->remote = remote;
+	disk->next_geo = (struct datblk_geometry){
+		.capacity = 2048, .logical = 512, .physical = 512, .uuid.b[0] = 1,
+	};
+	KUNIT_ASSERT_EQ(test, datblk_disk_make(disk), 0);
+	list_add_tail(&disk->of_remote, &remote->disks);
+	remote->members++;
+	disk->state = DATBLK_RECOVERING;
+	datblk_disk_quiesce(disk);
+	return disk;
+}
+
+/* Its requests have ended */
+static void disk_unmake(struct datblk_disk *disk)
+{
+	list_del(&disk->of_remote);
+	disk->remote->members--;
+	datblk_disk_resume(disk);
+	put_disk(disk->gendisk);
+	blk_mq_free_tag_set(&disk->set);
+}
+
+struct reader {
+	struct bio bio;
+	struct bio_vec vec;
+	struct completion done;
+	void *data;
+};
+
+static void read_ended(struct bio *bio)
+{
+	complete(&container_of(bio, struct reader, bio)->done);
+}
+
+static struct reader *read_begin(struct kunit *test, struct datblk_disk *disk)
+{
+	struct reader *reader = kunit_kzalloc(test, sizeof(*reader), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, reader);
+	reader->data = kunit_kzalloc(test, SZ_4K, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, reader->data);
+	init_completion(&reader->done);
+	bio_init(&reader->bio, disk->gendisk->part0, &reader->vec, 1, REQ_OP_READ);
+	__bio_add_page(&reader->bio, virt_to_page(reader->data), 512,
+		       offset_in_page(reader->data));
+	reader->bio.bi_end_io = read_ended;
+	submit_bio_noacct(&reader->bio);
+	return reader;
+}
+
+static bool read_waits(struct reader *reader)
+{
+	return !wait_for_completion_timeout(&reader->done, msecs_to_jiffies(WAIT_MS));
+}
+
+/* Without a connection it can only fail */
+static void read_fails(struct kunit *test, struct reader *reader)
+{
+	if (!wait_for_completion_timeout(&reader->done, msecs_to_jiffies(FAIL_MS))) {
+		kunit_err(test, "a request does not end\n");
+		/* Its memory is in use until it ends */
+		wait_for_completion(&reader->done);
+	}
+	KUNIT_EXPECT_EQ(test, (__force unsigned int)reader->bio.bi_status,
+			(__force unsigned int)BLK_STS_IOERR);
+	bio_uninit(&reader->bio);
+}
+
+/* The requests of a disk that does not wait for a connection any more */
+static void give_up(struct kunit *test, struct datblk_disk *disk, struct reader *reader)
+{
+	disk->deleting = true;
+	datblk_session_fail_others(disk->remote);
+	read_fails(test, reader);
+	disk_unmake(disk);
+}
+
+/* The other disks have a session again. One that is being removed does not wait for the next one */
+static void removed(struct kunit *test)
+{
+	struct datblk_remote *remote = remote_alloc(test);
+	struct datblk_disk *a = disk_make(test, remote), *b = disk_make(test, remote);
+	struct datblk_disk *c = disk_make(test, remote);
+	struct reader *of_b = read_begin(test, b), *of_c = read_begin(test, c);
+
+	a->logged_in = true;
+	b->deleting = true;
+	c->good_at = jiffies;
+	datblk_session_fail_others(remote);
+	read_fails(test, of_b);
+	KUNIT_EXPECT_EQ(test, b->state, DATBLK_FAILING);
+	KUNIT_EXPECT_EQ(test, a->state, DATBLK_RECOVERING);
+	KUNIT_EXPECT_EQ(test, c->state, DATBLK_RECOVERING);
+	KUNIT_EXPECT_TRUE(test, read_waits(of_c));
+	disk_unmake(b);
+	give_up(test, c, of_c);
+	disk_unmake(a);
+}
+
+/* A disk comes and goes while the requests of another one wait: the test would hang */
+static void not_frozen(struct kunit *test)
+{
+	struct datblk_remote *remote = remote_alloc(test);
+	struct datblk_disk *a = disk_make(test, remote);
+	struct reader *reader = read_begin(test, a);
+
+	disk_unmake(disk_make(test, remote));
+	KUNIT_EXPECT_TRUE(test, read_waits(reader));
+	give_up(test, a, reader);
+}
+
+/* Another session ends. A disk that has given up fails its requests all the same */
+static void dead(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_make(test, remote_alloc(test));
+
+	disk->options.reconnect_timeout = 1;
+	disk->good_at = jiffies - 2 * HZ;
+	datblk_disk_fail(disk);
+	KUNIT_EXPECT_EQ(test, disk->state, DATBLK_DEAD);
+	datblk_disk_quiesce(disk);
+	datblk_disk_fail(disk);
+	read_fails(test, read_begin(test, disk));
+	disk_unmake(disk);
+}
+
+static struct kunit_case share_cases[] = {
+	KUNIT_CASE(removed),
+	KUNIT_CASE(not_frozen),
+	KUNIT_CASE(dead),
+	{}
+};
+
+static struct kunit_suite share_suite = {
+	.name = "datblk_share",
+	.test_cases = share_cases,
+};
+
+kunit_test_suite(share_suite);
