@@ -121,6 +121,7 @@ static void datblk_rq_describe(struct request *rq, struct datblk_pdu *pdu, u8 op
 	if (!(rq->rq_flags & RQF_DONTPREP)) {
 		rq->rq_flags |= RQF_DONTPREP;
 		pdu->retries = 0;
+		pdu->suspect = false;
 	}
 	pdu->c = (struct datblk_command){ .op = op, .tag = rq->tag, .login = disk->login };
 	if (op == DATBLK_OP_FLUSH)
@@ -193,6 +194,34 @@ static blk_status_t datblk_rq_carry_shared(struct datblk_queue *queue, struct bl
 }
 
 /*
+ * A multipath driver repeats a read or write that was lost. It must not repeat a flush that failed
+ * on another disk of the same export, which knows nothing of the lost writes and would succeed.
+ */
+static blk_status_t datblk_final_status(const struct datblk_pdu *pdu)
+{
+	if (datblk_wants_stable(pdu))
+		return pdu->status == BLK_STS_IOERR ? BLK_STS_TARGET : pdu->status;
+	return pdu->lost ? BLK_STS_TRANSPORT : pdu->status;
+}
+
+/**
+ * datblk_request_worn_out - count the loss of a command with a session that disks share
+ * @disk: the disk, in the next session
+ * @pdu:  the command, which is about to be issued again
+ *
+ * The server may have ended the session because of another disk. Then the loss does not count.
+ *
+ * Context: any.
+ * Return: true if the request fails.
+ */
+bool datblk_request_worn_out(const struct datblk_disk *disk, struct datblk_pdu *pdu)
+{
+	pdu->retries += pdu->suspect && READ_ONCE(disk->at_fault);
+	pdu->suspect = false;
+	return pdu->retries > DATBLK_RETRIES;
+}
+
+/*
  * While the disk recovers, a request that comes before the queue is quiesced is posted on the
  * dead connection, and issued again like those before it.
  */
@@ -209,6 +238,8 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk
 	/* Pairs with the release in datblk_disk_live(): the session is complete */
 	if (smp_load_acquire(&disk->state) >= DATBLK_FAILING)
 		return datblk_rq_refuse(disk, BLK_STS_IOERR);
+	if (bd->rq->rq_flags & RQF_DONTPREP && datblk_request_worn_out(disk, pdu))
+		return datblk_rq_refuse(disk, datblk_final_status(pdu));
 	datblk_rq_describe(bd->rq, pdu, op);
 	if (datblk_wants_stable(pdu) && datblk_writes_lost(&disk->writes))
 		return datblk_rq_refuse(disk, BLK_STS_TARGET);
@@ -335,17 +366,6 @@ bool datblk_request_again(struct datblk_pdu *pdu)
 	return (pdu->lost || pdu->retry) && pdu->retries <= DATBLK_RETRIES;
 }
 
-/*
- * A multipath driver repeats a read or write that was lost. It must not repeat a flush that failed
- * on another disk of the same export, which knows nothing of the lost writes and would succeed.
- */
-static blk_status_t datblk_final_status(const struct datblk_pdu *pdu)
-{
-	if (datblk_wants_stable(pdu))
-		return pdu->status == BLK_STS_IOERR ? BLK_STS_TARGET : pdu->status;
-	return pdu->lost ? BLK_STS_TRANSPORT : pdu->status;
-}
-
 /* An operation that the device lacks is no error: the block layer does without */
 static void datblk_rq_end(struct request *rq, blk_status_t status)
 {
@@ -378,6 +398,8 @@ static void datblk_complete_rq(struct request *rq)
  * @remote: the server of its disk, whose session has ended
  * @pdu:    the command, which has no answer
  *
+ * If the disk shares its connections, datblk_request_worn_out() counts it later.
+ *
  * If the server answered anything in the session, even only the first ping, this command may be
  * what ended it: an MTU black hole swallows its data, and every answer after that. Without the
  * count the command would be repeated forever if other answers restart the timeouts of the disk. A
@@ -387,8 +409,13 @@ static void datblk_complete_rq(struct request *rq)
  */
 void datblk_request_lost(const struct datblk_remote *remote, struct datblk_pdu *pdu)
 {
-	pdu->retries += remote->greeted || remote->had_answer || remote->had_pong ||
-			datblk_wants_stable(pdu);
+	bool counts = remote->greeted || remote->had_answer || remote->had_pong ||
+		      datblk_wants_stable(pdu);
+
+	if (remote->shared)
+		pdu->suspect = counts;
+	else
+		pdu->retries += counts;
 	pdu->lost = true;
 }
 

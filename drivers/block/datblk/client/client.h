@@ -195,6 +195,8 @@ struct datblk_disk {
 	struct list_head of_remote;	/* lock of the server */
 	bool logged_in;			/* to the session; by its owner */
 	bool had_session;		/* it has been live in the session; by its owner */
+	bool changed;			/* its device, with the last session; by its owner */
+	bool at_fault;			/* it may have ended the last session; READ_ONCE */
 	u8 login;			/* number of its login; constant in a session */
 	int id;
 	u16 number;			/* for the login; constant once the disk is on the list */
@@ -282,6 +284,7 @@ struct datblk_pdu {
 	blk_status_t status;
 	bool posted;			/* its message has been posted */
 	bool lost;			/* with its connection */
+	bool suspect;			/* that loss may count: see datblk_request_worn_out() */
 	bool retry;			/* the server could not execute it just now */
 	bool old;			/* it was in flight when all were marked; no lock */
 	bool unflushed;			/* of a flush: see datblk_writes_flushing() */
@@ -347,6 +350,7 @@ void datblk_disk_fail(struct datblk_disk *disk);
 void datblk_session_fail_others(struct datblk_remote *remote);
 void datblk_disk_leave_out(struct datblk_disk *disk);
 int datblk_disk_join(struct datblk_disk *disk);
+void datblk_session_find_fault(struct datblk_remote *remote);
 
 void datblk_session_lost(struct datblk_remote *remote);
 void datblk_session_used(struct datblk_remote *remote);
@@ -409,6 +413,7 @@ blk_status_t datblk_blk_status(u8 status);
 blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret);
 void datblk_request_data(struct datblk_pdu *pdu, void *to);
 bool datblk_request_again(struct datblk_pdu *pdu);
+bool datblk_request_worn_out(const struct datblk_disk *disk, struct datblk_pdu *pdu);
 void datblk_request_lost(const struct datblk_remote *remote, struct datblk_pdu *pdu);
 bool datblk_request_cancel(struct request *rq, void *data);
 bool datblk_request_mark(struct request *rq, void *data);

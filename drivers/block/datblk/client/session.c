@@ -190,6 +190,8 @@ static void datblk_session_disks_recover(struct datblk_remote *remote)
 		if (disk->state != DATBLK_LIVE)
 			continue;
 		WRITE_ONCE(disk->state, DATBLK_RECOVERING);
+		/* Unless it logs in again, and datblk_disk_check() finds that it has not */
+		disk->changed = true;
 		trace_datblk_session(disk->id, disk->number, disk->incarnation, remote->path,
 				     false);
 	}
@@ -297,6 +299,7 @@ static void datblk_session_go_live(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
 
+	datblk_session_find_fault(remote);
 	list_for_each_entry(disk, &remote->disks, of_remote)
 		if (disk->logged_in)
 			datblk_disk_take_changes(disk);

@@ -195,6 +195,7 @@ int datblk_disk_check(struct datblk_disk *disk)
 	const char *changed = datblk_device_changed(&was, &disk->next_geo);
 	int err = -ENODEV;
 
+	disk->changed = memcmp(&was, &disk->next_geo, sizeof(was));
 	if (!changed) {
 		disk->geo = disk->next_geo;
 		err = datblk_resubmit(disk);
@@ -288,4 +289,26 @@ int datblk_disk_join(struct datblk_disk *disk)
 	datblk_disk_live(disk);
 	datblk_disk_resume(disk);
 	return 0;
+}
+
+/**
+ * datblk_session_find_fault - see which disks may be why the last session has ended
+ * @remote: a server with a session that is about to go live
+ *
+ * The server ends the connections of all disks when a device has lost writes, has changed, or has
+ * been disabled. The requests of the other disks have nothing to do with that.
+ *
+ * Context: process, remote->lock held.
+ */
+void datblk_session_find_fault(struct datblk_remote *remote)
+{
+	struct datblk_disk *disk;
+	bool found = false;
+
+	list_for_each_entry(disk, &remote->disks, of_remote)
+		found = found || disk->changed;
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		WRITE_ONCE(disk->at_fault, disk->changed || !found);
+		disk->changed = false;
+	}
 }

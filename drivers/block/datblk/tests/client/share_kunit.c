@@ -166,10 +166,64 @@ static void dead(struct kunit *test)
 	disk_unmake(disk);
 }
 
+/* How often a session that was lost counts for a command of a disk, and of the other one */
+static void loses(struct kunit *test, struct datblk_remote *remote, unsigned int first,
+		  unsigned int second)
+{
+	struct datblk_pdu pdu[2] = { { .c.op = DATBLK_OP_READ }, { .c.op = DATBLK_OP_READ } };
+	struct datblk_disk *disk;
+	unsigned int i = 0;
+
+	remote->had_answer = true;
+	datblk_session_find_fault(remote);
+	list_for_each_entry(disk, &remote->disks, of_remote) {
+		datblk_request_lost(remote, &pdu[i]);
+		KUNIT_EXPECT_EQ(test, pdu[i].retries, 0);
+		KUNIT_EXPECT_TRUE(test, datblk_request_again(&pdu[i]));
+		KUNIT_EXPECT_FALSE(test, datblk_request_worn_out(disk, &pdu[i]));
+		/* Only once */
+		datblk_request_worn_out(disk, &pdu[i]);
+		KUNIT_EXPECT_EQ(test, pdu[i].retries, i ? second : first);
+		KUNIT_EXPECT_FALSE(test, disk->changed);
+		i++;
+	}
+}
+
+/* A device that has lost writes ends the sessions of all, and only its requests are to blame */
+static void fault(struct kunit *test)
+{
+	struct datblk_remote *remote = remote_alloc(test);
+	struct datblk_disk *a = disk_make(test, remote), *b = disk_make(test, remote);
+	struct datblk_pdu pdu = { .c.op = DATBLK_OP_READ };
+	unsigned int i;
+
+	loses(test, remote, 1, 1);
+	a->changed = true;
+	loses(test, remote, 1, 0);
+	b->changed = true;
+	loses(test, remote, 0, 1);
+	a->changed = true;
+	b->changed = true;
+	loses(test, remote, 1, 1);
+	/* The device of a disk that logs in again has another instance, or the same one */
+	a->next_geo.instance++;
+	b->changed = true;
+	KUNIT_EXPECT_EQ(test, datblk_disk_check(a), 0);
+	KUNIT_EXPECT_EQ(test, datblk_disk_check(b), 0);
+	loses(test, remote, 1, 0);
+	for (i = 0; i < 6; i++) {
+		datblk_request_lost(remote, &pdu);
+		KUNIT_EXPECT_EQ(test, datblk_request_worn_out(a, &pdu), i == 5);
+	}
+	disk_unmake(b);
+	disk_unmake(a);
+}
+
 static struct kunit_case share_cases[] = {
 	KUNIT_CASE(removed),
 	KUNIT_CASE(not_frozen),
 	KUNIT_CASE(dead),
+	KUNIT_CASE(fault),
 	{}
 };
 
