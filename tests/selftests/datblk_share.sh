@@ -146,6 +146,17 @@ with_key() {
 		detach "$(disk locked2)" && wait_for connections 2 && no_recovery "$before_a" "$before_b"
 }
 
+two_logins() { equal "logins to a" "$(logins a)" 2; }
+
+# A host gets so many logins to a device. The login of the first queue ends when the second is refused
+host_limit() {
+	local limit=/sys/module/datblk_server/parameters/host_connections was status=0
+
+	was=$(cat $limit) && echo 3 >$limit && ! attach share=1 device=a 2>/dev/null &&
+		wait_for two_logins && connections 2 && transfers a || status=1
+	echo "$was" >$limit && return $status
+}
+
 refused_resubmit() { ! attach share=1 resubmit_kib=64 device=more1 2>/dev/null; }
 
 # A disk leaves and comes back, while the other one works
@@ -255,7 +266,7 @@ ends() {
 	detach "$(disk a)" && transfers b && connections 2 && detach "$(disk b)" && wait_for connections 0
 }
 
-tap_plan 15
+tap_plan 16
 rxe_setup
 if ! tap_check "modules load, files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
@@ -265,6 +276,7 @@ tap_check "two disks share two connections" two_disks
 tap_check "verified I/O to both disks" while_verified true
 tap_check "a disk with other options has connections of its own" unshared
 tap_check "disks with a key share with each other, and refused ones disturb nobody" with_key
+tap_check "a host has a limited number of logins to a device" host_limit
 tap_check "a disk that keeps writes does not share" refused_resubmit
 tap_check "a disk leaves and comes back during I/O to the other one" leaves
 tap_check "verified I/O while the server's port restarts" while_verified restart

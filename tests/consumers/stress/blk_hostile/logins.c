@@ -5,9 +5,12 @@
  */
 #include "hostile.h"
 
-/* Sends commands. login: data of a LOGIN, or NULL. Returns false if the connection is over */
-static bool post(struct hostile_peer *peer, const struct datblk_command *cmds, unsigned int count,
-		 const struct datblk_wire_login *login)
+/*
+ * Sends commands. login: data of a LOGIN, or NULL; rest: each byte after that. Returns false if the
+ * connection is over
+ */
+static bool post_login(struct hostile_peer *peer, const struct datblk_command *cmds,
+		       unsigned int count, const struct datblk_wire_login *login, u8 rest)
 {
 	struct hostile_slot *slot = hostile_send_slot(peer);
 	u32 data = login ? DATBLK_LOGIN_BYTES : 0;
@@ -16,7 +19,7 @@ static bool post(struct hostile_peer *peer, const struct datblk_command *cmds, u
 
 	if (!slot)
 		return false;
-	memset(slot->memory, 0, data);
+	memset(slot->memory, rest, data);
 	if (login)
 		memcpy(slot->memory, login, sizeof(*login));
 	headers = slot->memory + data;
@@ -29,6 +32,11 @@ static bool post(struct hostile_peer *peer, const struct datblk_command *cmds, u
 	peer->commands += count;
 	return hostile_send(slot, data + count * sizeof(*headers) + sizeof(struct datblk_trailer),
 			    0, false);
+}
+
+static bool post(struct hostile_peer *peer, const struct datblk_command *cmds, unsigned int count)
+{
+	return post_login(peer, cmds, count, NULL, 0);
 }
 
 static struct datblk_command login_command(const struct hostile_peer *peer, u8 number)
@@ -76,18 +84,18 @@ static struct datblk_login describe(const struct hostile_peer *peer, const char 
 	return req;
 }
 
-static void log_in(struct hostile_peer *peer, u8 number, const struct datblk_login *req)
+static void log_in(struct hostile_peer *peer, u8 number, const struct datblk_login *req, u8 rest)
 {
 	struct datblk_command c = login_command(peer, number);
 	struct datblk_wire_login login;
 
 	datblk_fill_login(&login, req);
-	post(peer, &c, 1, &login);
+	post_login(peer, &c, 1, &login, rest);
 }
 
 /* Logs in, and waits for the answer, which must have this status. The number may not yet be free */
-static void expect(struct hostile_peer *peer, u8 number, const struct datblk_login *req,
-		   unsigned int wanted)
+static void expect_rest(struct hostile_peer *peer, u8 number, const struct datblk_login *req,
+			unsigned int wanted, u8 rest)
 {
 	unsigned long end = test_deadline(TEST_HANG_MS);
 	struct datblk_limits limits = peer->limits;
@@ -95,7 +103,7 @@ static void expect(struct hostile_peer *peer, u8 number, const struct datblk_log
 	unsigned int status;
 
 	do {
-		log_in(peer, number, req);
+		log_in(peer, number, req, rest);
 		if (!hostile_all_answered(peer)) {
 			test_fail("login %u to %s: expected an answer", number, req->name);
 			return;
@@ -108,9 +116,15 @@ static void expect(struct hostile_peer *peer, u8 number, const struct datblk_log
 			  datblk_refusal_text(wanted), datblk_refusal_text(status));
 }
 
+static void expect(struct hostile_peer *peer, u8 number, const struct datblk_login *req,
+		   unsigned int wanted)
+{
+	expect_rest(peer, number, req, wanted, 0);
+}
+
 static void expect_answer(struct hostile_peer *peer, struct datblk_command c, const char *what)
 {
-	if (!post(peer, &c, 1, NULL) || !hostile_all_answered(peer))
+	if (!post(peer, &c, 1) || !hostile_all_answered(peer))
 		test_fail("expected an answer to %s", what);
 }
 
@@ -122,6 +136,7 @@ static void legal(struct hostile_peer *peer)
 
 	expect(peer, 1, &req, DATBLK_REFUSE_DEVICE);
 	req = describe(peer, hostile_names[0]);
+	expect_rest(peer, 1, &req, DATBLK_REFUSE_LOGIN, 1);
 	req.limits.io_max /= 2;
 	expect(peer, 1, &req, DATBLK_REFUSE_LOGIN);
 	for (i = 1; i < DATBLK_LOGINS; i++) {
@@ -141,7 +156,7 @@ static void never_given(struct hostile_peer *peer)
 {
 	struct datblk_command c = read_command(1);
 
-	post(peer, &c, 1, NULL);
+	post(peer, &c, 1);
 }
 
 static void used_after_logout(struct hostile_peer *peer)
@@ -151,7 +166,7 @@ static void used_after_logout(struct hostile_peer *peer)
 
 	expect(peer, 1, &req, DATBLK_ADMIT);
 	expect_answer(peer, logout_command(peer, 1), "a logout");
-	post(peer, &c, 1, NULL);
+	post(peer, &c, 1);
 }
 
 static void number_twice(struct hostile_peer *peer)
@@ -160,7 +175,7 @@ static void number_twice(struct hostile_peer *peer)
 
 	expect(peer, 1, &req, DATBLK_ADMIT);
 	req = describe(peer, hostile_names[0]);
-	log_in(peer, 1, &req);
+	log_in(peer, 1, &req, 0);
 }
 
 /* The second login replaces the first one, and so ends its own connection */
@@ -169,35 +184,35 @@ static void disk_twice(struct hostile_peer *peer)
 	struct datblk_login req = describe(peer, hostile_names[0]);
 
 	expect(peer, 1, &req, DATBLK_ADMIT);
-	log_in(peer, 2, &req);
+	log_in(peer, 2, &req, 0);
 }
 
 static void too_many(struct hostile_peer *peer)
 {
 	struct datblk_login req = describe(peer, hostile_names[0]);
 
-	log_in(peer, DATBLK_LOGINS, &req);
+	log_in(peer, DATBLK_LOGINS, &req, 0);
 }
 
 static void logout_with_command(struct hostile_peer *peer)
 {
 	struct datblk_command cmds[] = { logout_command(peer, 0), read_command(0) };
 
-	post(peer, cmds, ARRAY_SIZE(cmds), NULL);
+	post(peer, cmds, ARRAY_SIZE(cmds));
 }
 
 static void logout_never_given(struct hostile_peer *peer)
 {
 	struct datblk_command c = logout_command(peer, 1);
 
-	post(peer, &c, 1, NULL);
+	post(peer, &c, 1);
 }
 
 static void last_logout(struct hostile_peer *peer)
 {
 	struct datblk_command c = logout_command(peer, 0);
 
-	post(peer, &c, 1, NULL);
+	post(peer, &c, 1);
 }
 
 static const struct {
