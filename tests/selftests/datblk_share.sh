@@ -229,6 +229,7 @@ sixteen() {
 frozen_fs() {
 	local status=0
 
+	modprobe -q loop
 	modprobe -q ext4
 	truncate -s 32M $work/image && mkfs.ext4 -q $work/image && mkdir -p $work/mnt &&
 		mount -o loop $work/image $work/mnt && truncate -s 8M $work/mnt/disk && mkdir $devices/slow &&
