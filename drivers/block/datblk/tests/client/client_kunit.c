@@ -444,40 +444,48 @@ static void good_session_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, remote->state, DATBLK_LIVE);
 }
 
+/* There are no messages, so commands wait */
+static struct datblk_queue *queue_alloc(struct kunit *test)
+{
+	struct datblk_queue *queue = kunit_kzalloc(test, sizeof(*queue), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	queue->remote = disk_alloc(test)->remote;
+	queue->remote->limits.depth = 1;
+	queue->ping = kunit_kzalloc(test, sizeof(*queue->ping), GFP_KERNEL);
+	queue->pdus = kunit_kcalloc(test, 2, sizeof(*queue->pdus), GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, queue->ping && queue->pdus);
+	spin_lock_init(&queue->lock);
+	INIT_LIST_HEAD(&queue->pending);
+	return queue;
+}
+
 /* A late timeout of a request of the session before comes between login and greeting */
 static void one_ping(struct kunit *test)
 {
-	struct datblk_remote *remote = disk_alloc(test)->remote;
-	struct datblk_pdu ping, *pdus[1] = {};
-	/* There are no messages, so commands wait */
-	struct datblk_queue queue = { .remote = remote, .ping = &ping, .pdus = pdus };
+	struct datblk_queue *queue = queue_alloc(test);
 
-	spin_lock_init(&queue.lock);
-	INIT_LIST_HEAD(&queue.pending);
-	datblk_queue_heartbeat(&queue);
-	datblk_queue_greet(&queue);
-	KUNIT_EXPECT_EQ(test, queue.waiting, 1);
-	KUNIT_EXPECT_TRUE(test, list_is_singular(&queue.pending));
-	KUNIT_EXPECT_TRUE(test, queue.pinging && queue.greeting);
+	datblk_queue_heartbeat(queue);
+	datblk_queue_greet(queue);
+	KUNIT_EXPECT_EQ(test, queue->waiting, 1);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&queue->pending));
+	KUNIT_EXPECT_TRUE(test, queue->pinging && queue->greeting);
 }
 
 /* A late heartbeat finds no command of a session that has ended, only its own ping */
 static void dropped(struct kunit *test)
 {
-	struct datblk_remote *remote = disk_alloc(test)->remote;
-	struct datblk_pdu ping, command = { .own = true, .c.op = DATBLK_OP_FLUSH }, *pdus[2] = {};
-	struct datblk_queue queue = { .remote = remote, .ping = &ping, .pdus = pdus };
+	struct datblk_pdu command = { .own = true, .c.op = DATBLK_OP_FLUSH };
+	struct datblk_queue *queue = queue_alloc(test);
 
-	remote->limits.depth = 1;
-	spin_lock_init(&queue.lock);
-	INIT_LIST_HEAD(&queue.pending);
-	datblk_queue_add_own(&queue, &command);
-	KUNIT_EXPECT_EQ(test, queue.waiting, 1);
-	datblk_queue_drop(&queue);
-	datblk_queue_heartbeat(&queue);
-	KUNIT_EXPECT_EQ(test, queue.waiting, 1);
-	KUNIT_EXPECT_TRUE(test, list_is_singular(&queue.pending));
-	KUNIT_EXPECT_PTR_EQ(test, list_first_entry(&queue.pending, struct datblk_pdu, link), &ping);
+	datblk_queue_add_own(queue, &command);
+	KUNIT_EXPECT_EQ(test, queue->waiting, 1);
+	datblk_queue_drop(queue);
+	datblk_queue_heartbeat(queue);
+	KUNIT_EXPECT_EQ(test, queue->waiting, 1);
+	KUNIT_EXPECT_TRUE(test, list_is_singular(&queue->pending));
+	KUNIT_EXPECT_PTR_EQ(test, list_first_entry(&queue->pending, struct datblk_pdu, link),
+			    queue->ping);
 }
 
 /* A removal leaves the server time to answer; an abort while the disk is added does not */

@@ -170,20 +170,20 @@ static void dead(struct kunit *test)
 static void loses(struct kunit *test, struct datblk_remote *remote, unsigned int first,
 		  unsigned int second)
 {
-	struct datblk_pdu pdu[2] = { { .c.op = DATBLK_OP_READ }, { .c.op = DATBLK_OP_READ } };
+	struct datblk_pdu a = { .c.op = DATBLK_OP_READ }, b = a, *pdus[] = { &a, &b };
 	struct datblk_disk *disk;
 	unsigned int i = 0;
 
 	remote->had_answer = true;
 	datblk_session_find_fault(remote);
 	list_for_each_entry(disk, &remote->disks, of_remote) {
-		datblk_request_lost(remote, &pdu[i]);
-		KUNIT_EXPECT_EQ(test, pdu[i].retries, 0);
-		KUNIT_EXPECT_TRUE(test, datblk_request_again(&pdu[i]));
-		KUNIT_EXPECT_FALSE(test, datblk_request_worn_out(disk, &pdu[i]));
+		datblk_request_lost(remote, pdus[i]);
+		KUNIT_EXPECT_EQ(test, pdus[i]->retries, 0);
+		KUNIT_EXPECT_TRUE(test, datblk_request_again(pdus[i]));
+		KUNIT_EXPECT_FALSE(test, datblk_request_worn_out(disk, pdus[i]));
 		/* Only once */
-		datblk_request_worn_out(disk, &pdu[i]);
-		KUNIT_EXPECT_EQ(test, pdu[i].retries, i ? second : first);
+		datblk_request_worn_out(disk, pdus[i]);
+		KUNIT_EXPECT_EQ(test, pdus[i]->retries, i ? second : first);
 		KUNIT_EXPECT_FALSE(test, disk->changed);
 		i++;
 	}
