@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Disks of the block device over DAT (drivers/block/datblk) that share the connections to their
 # server. Client and server are in one guest, over rxe.
-# covers: connect share=1: disks log in and out alone, recover together, and one that is refused waits;
-# one whose device hangs holds no other one up
+# covers: connect share=1: each disk logs in and out separately, all disks recover together, a refused
+# one waits, and one whose device hangs does not hold up the others
 
 . "${0%/*}/lib.sh"
 
@@ -86,21 +86,21 @@ is() { equal "$1 $2" "$(cat "/sys/block/$(disk "$1")/datblk/$2")" "$3"; }
 no_logins() { equal "logins to $1" "$(logins "$1")" 0; }
 live() { is "$1" state live; }
 
-# transfers NAME: what is written is read again
+# transfers NAME: write to a disk, read it back, and compare
 transfers() {
 	head -c 256K /dev/urandom >"$work/data-$1"
 	dd if="$work/data-$1" of="/dev/$(disk "$1")" bs=64k oflag=direct conv=nocreat,fsync status=none &&
 		dd if="/dev/$(disk "$1")" bs=64k count=4 iflag=direct status=none | cmp - "$work/data-$1"
 }
 
-# verify NAME SECONDS: write and read with checksums; an error of a request fails
+# verify NAME SECONDS: write and read with checksums; fail if a request fails
 verify() {
 	fio --allow_file_create=0 --name="$1" --filename="/dev/$(disk "$1")" --ioengine=libaio --rw=randrw \
 		--bsrange=512-128k --blockalign=512 --iodepth=8 --direct=1 --verify=crc32c --verify_fatal=1 \
 		--size=8M --time_based --runtime="$2" --output="$work/fio-$1" || { cat "$work/fio-$1"; return 1; }
 }
 
-# while_verified COMMAND...: with I/O to both disks
+# while_verified COMMAND...: run a command during verified I/O to both disks
 while_verified() {
 	local first second status=0
 
@@ -121,10 +121,10 @@ two_disks() {
 		cmp -n 262144 $work/a $work/data-a && cmp -n 262144 $work/b $work/data-b
 }
 
-# The server ends its port, and listens again
+# The server disables its port, and listens again
 restart() { echo 0 >$port/enable && echo 1 >$port/enable && wait_for live a && wait_for live b; }
 
-# unshared: a disk without the option, or with other limits, has its own connections
+# A disk without the option, or with other limits, has its own connections
 unshared() {
 	keep c device=more1 && connections 4 && detach "$(disk c)" && wait_for connections 2 &&
 		keep c share=1 depth=8 device=more1 && connections 4 && detach "$(disk c)" && wait_for connections 2
@@ -132,7 +132,7 @@ unshared() {
 
 no_recovery() { is a recoveries "$1" && is b recoveries "$2"; }
 
-# Disks with a key share with each other only; those that are there notice nothing
+# Disks with a key share connections only with each other; the existing disks do not reconnect
 with_key() {
 	local before_a before_b
 
@@ -148,7 +148,8 @@ with_key() {
 
 two_logins() { equal "logins to a" "$(logins a)" 2; }
 
-# A host gets so many logins to a device. The login of the first queue ends when the second is refused
+# A host gets no more logins to a device than the limit. If the second queue is refused, the client
+# logs out the first one
 host_limit() {
 	local limit=/sys/module/datblk_server/parameters/host_connections was status=0
 
@@ -159,7 +160,7 @@ host_limit() {
 
 refused_resubmit() { ! attach share=1 resubmit_kib=64 device=more1 2>/dev/null; }
 
-# A disk leaves and comes back, while the other one works
+# A disk is removed and connected again, while the other one works
 leaves() {
 	local before load i status=0
 
@@ -177,21 +178,21 @@ leaves() {
 
 refused_b() { is b reason "the server has no such device"; }
 
-# One export ends, and its disk waits; the other one works
+# An export is disabled, and its disk waits; the other disk works
 export_ends() {
 	echo 0 >$devices/b/enable && wait_for live a && wait_for refused_b && is b state recovering &&
 		transfers a && connections 2 && echo 1 >$devices/b/enable && wait_for live b && is b reason "" &&
 		transfers b && connections 2
 }
 
-# The same for the disk that the connection requests log in for
+# The same for the disk that the connection requests log in
 first_export_ends() {
 	echo 0 >$devices/a/enable && wait_for live b && transfers b &&
 		is a reason "the server has no such device" && echo 1 >$devices/a/enable && wait_for live a &&
 		transfers a && connections 2
 }
 
-# Another device behind the name: only its disk waits
+# The name refers to another device: only its disk waits
 other_device() {
 	local uuid
 
@@ -209,7 +210,7 @@ grows() {
 		wait_for live a && transfers a && transfers b
 }
 
-# Connections have at most 16 logins, and the next disk gets others. All reconnect
+# A connection has at most 16 logins, so the next disk opens new connections. All disks reconnect
 sixteen() {
 	local i
 
@@ -243,8 +244,8 @@ frozen_fs() {
 hangs() { grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan; }
 gone() { [ ! -e "/sys/block/$1" ]; }
 
-# A disk whose device hangs has as many commands as it can get. The others work, come and go, and
-# only its own I/O fails when it is removed
+# A disk whose device hangs has as many commands in flight as it can get. Other disks work, and can
+# be removed and connected. When the disk is removed, only its own I/O fails
 hung() {
 	local slow writer before status=0
 
@@ -262,7 +263,7 @@ hung() {
 		is a errors "$before" && is b errors 0 && return $status
 }
 
-# The disk that the connection requests have logged in for goes first
+# The disk that the connection requests have logged in is removed first
 ends() {
 	detach "$(disk a)" && transfers b && connections 2 && detach "$(disk b)" && wait_for connections 0
 }
@@ -276,15 +277,15 @@ fi
 tap_check "two disks share two connections" two_disks
 tap_check "verified I/O to both disks" while_verified true
 tap_check "a disk with other options has connections of its own" unshared
-tap_check "disks with a key share with each other, and refused ones disturb nobody" with_key
+tap_check "disks with a key share connections, and refused ones do not disturb the others" with_key
 tap_check "a host has a limited number of logins to a device" host_limit
-tap_check "a disk that keeps writes does not share" refused_resubmit
-tap_check "a disk leaves and comes back during I/O to the other one" leaves
+tap_check "a disk with resubmit_kib cannot share connections" refused_resubmit
+tap_check "a disk is removed and connected again during I/O to the other one" leaves
 tap_check "verified I/O while the server's port restarts" while_verified restart
-tap_check "an export ends: its disk waits alone" export_ends
-tap_check "the export of the first disk ends: its disk waits alone" first_export_ends
-tap_check "another device behind a name: its disk waits alone" other_device
+tap_check "an export is disabled: only its disk waits" export_ends
+tap_check "the export of the first disk is disabled: only its disk waits" first_export_ends
+tap_check "a name refers to another device: only its disk waits" other_device
 tap_check "a device grows" grows
-tap_check "sixteen disks share, and the next one opens other connections" sixteen
-tap_check "a device hangs: its disk holds no other one up, and is removed" frozen_fs hung
-tap_check "the first disk leaves, then the last one" ends
+tap_check "sixteen disks share connections, and the next one opens new ones" sixteen
+tap_check "a device hangs: its disk does not hold up the others, and can be removed" frozen_fs hung
+tap_check "the first disk is removed, then the last one" ends

@@ -162,7 +162,7 @@ static blk_status_t datblk_rq_refuse(struct datblk_disk *disk, blk_status_t stat
 	return status;
 }
 
-/* Finds a way for the data of a request */
+/* Decides whether the message carries the data of a request, or registers its memory */
 static blk_status_t datblk_rq_carry(struct datblk_queue *queue, struct request *rq)
 {
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
@@ -175,7 +175,10 @@ static blk_status_t datblk_rq_carry(struct datblk_queue *queue, struct request *
 	return BLK_STS_OK;
 }
 
-/* The same for a disk that shares its connections. The tag is one of the queue, not of the disk */
+/*
+ * As datblk_rq_carry(), for a disk that shares its connections: the command needs a tag of the
+ * queue, instead of the tag of the disk.
+ */
 static blk_status_t datblk_rq_carry_shared(struct datblk_queue *queue, struct blk_mq_hw_ctx *hctx,
 					   struct request *rq)
 {
@@ -205,14 +208,14 @@ static blk_status_t datblk_final_status(const struct datblk_pdu *pdu)
 }
 
 /**
- * datblk_request_worn_out - count the loss of a command with a session that disks share
- * @disk: the disk, in the next session
+ * datblk_request_worn_out - count the loss of a command with a session that several disks shared
+ * @disk: its disk, which uses the next session
  * @pdu:  the command, which is about to be issued again
  *
- * The server may have ended the session because of another disk. Then the loss does not count.
+ * The loss does not count if the server ended the session because of another disk.
  *
  * Context: any.
- * Return: true if the request fails.
+ * Return: true if the request must fail.
  */
 bool datblk_request_worn_out(const struct datblk_disk *disk, struct datblk_pdu *pdu)
 {
@@ -398,7 +401,7 @@ static void datblk_complete_rq(struct request *rq)
  * @remote: the server of its disk, whose session has ended
  * @pdu:    the command, which has no answer
  *
- * If the disk shares its connections, datblk_request_worn_out() counts it later.
+ * If the disk shares its connections, datblk_request_worn_out() counts the loss later.
  *
  * If the server answered anything in the session, even only the first ping, this command may be
  * what ended it: an MTU black hole swallows its data, and every answer after that. Without the

@@ -4,7 +4,7 @@
  *
  *	control.c	/dev/datblk-control, the list of disks, the module
  *	options.c	the options of a disk
- *	connect.c	connects a disk for the first time, and removes it
+ *	connect.c	the first connect of a disk, and its removal
  *	disk.c		a disk of the block layer and its sysfs attributes
  *	session.c	connects the queues of a server, ends and repairs connections
  *	share.c		the disks of a session
@@ -14,7 +14,7 @@
  *	message.c	commands and answers
  *	login.c		the login of a connection, and proofs of the key
  *	blk_ops.c	requests of the block layer
- *	tags.c		tags of a queue that several disks use
+ *	tags.c		the tags of a queue that several disks use
  *	resubmit.c	writes that are kept until they are flushed
  *	debugfs.c	statistics of the queues
  *	discover.c	lists the devices of a server
@@ -52,7 +52,7 @@
 /* Private data of an accept or a reject: the rest of a longer one has no meaning */
 #define DATBLK_PRIVATE_ROOM	sizeof(struct datblk_welcome)
 
-/* What the administrator asks for: the connections to a server */
+/* What the administrator asks for: options of the connections to a server */
 struct datblk_remote_options {
 	char ia[DAT_NAME_MAX_LENGTH];	/* of the paths that name none */
 	u16 qual;
@@ -62,7 +62,7 @@ struct datblk_remote_options {
 	unsigned int io_kib;
 };
 
-/* And a disk */
+/* What the administrator asks for: options of a disk */
 struct datblk_options {
 	char device[DATBLK_NAME_MAX];
 	struct crypto_shash *key;	/* client and server prove that they have it; NULL: none */
@@ -140,7 +140,7 @@ enum datblk_state {
 };
 
 /*
- * A server, as one disk or several use it: the paths to it, and the session. The owner of the
+ * A server that one disk uses, or several share: the paths to it, and the session. The owner of the
  * session holds lock: the work item recover, or a task that connects or removes a disk. The last
  * run of that work item closes the session: see datblk_session_end().
  */
@@ -148,15 +148,15 @@ struct datblk_remote {
 	struct mutex lock;		/* held by the owner of the session */
 	struct list_head disks;		/* lock */
 	refcount_t users;		/* disks that refer to it */
-	unsigned int members;		/* disks for which tags are kept; lock, READ_ONCE */
-	bool shared;			/* further disks may use it; constant */
+	unsigned int members;		/* disks with reserved tags; lock, READ_ONCE */
+	bool shared;			/* other disks may use it, too; constant */
 	bool keyed;			/* its disks have keys; constant */
 	bool ready;			/* it has had a session; lock */
-	int id;				/* of its first disk; constant */
-	u16 number;			/* of the disk of login 0; lock */
-	u16 logins;			/* bits of numbers that are in use; lock */
-	struct datblk_disk *leader;	/* of the connection requests; lock, READ_ONCE */
-	bool refused;			/* the last attempt, by the server; lock */
+	int id;				/* of the disk that created it; constant */
+	u16 number;			/* of the disk of the connection requests; lock */
+	u16 logins;			/* bits of the login numbers in use; lock */
+	struct datblk_disk *leader;	/* connects, and probes, for all; lock, READ_ONCE */
+	bool refused;			/* the server refused the last login; lock */
 	struct datblk_remote_options options;	/* constant */
 	struct datblk_path paths[DATBLK_PATHS_MAX];
 	unsigned int path_count;	/* constant */
@@ -177,7 +177,8 @@ struct datblk_remote {
 	bool had_pong;			/* it has answered a ping of a heartbeat; READ_ONCE */
 	const char *reason;		/* of the last failed attempt; by the session's owner */
 	struct datblk_limits limits;	/* constant after the first session */
-	wait_queue_head_t repeated;	/* woken when all are answered, or never will be */
+	/* Woken when repeated writes or a LOGIN are answered, or the session is lost */
+	wait_queue_head_t repeated;
 	bool open;			/* the session exists; by its owner; READ_ONCE */
 	unsigned long live_at;		/* jiffies when the session went live */
 	unsigned long command_at;	/* jiffies of its first command; READ_ONCE */
@@ -187,17 +188,17 @@ struct datblk_remote {
 	struct datblk_queue *queues;
 };
 
-/* A disk. The owner of the session of its server is meant below */
+/* A disk. The session's owner is that of the session of its server */
 struct datblk_disk {
 	struct list_head link;		/* datblk_disks_lock of control.c */
-	struct datblk_remote *remote;	/* that of other disks may be replaced by spare, once */
-	struct datblk_remote *spare;	/* its own, until it is connected; datblk_disks_lock */
+	struct datblk_remote *remote;	/* may be replaced by spare, once */
+	struct datblk_remote *spare;	/* not shared, until it is connected; datblk_disks_lock */
 	struct list_head of_remote;	/* lock of the server */
-	bool logged_in;			/* to the session; by its owner */
-	bool had_session;		/* it has been live in the session; by its owner */
-	bool changed;			/* its device, with the last session; by its owner */
+	bool logged_in;			/* to the session; by the session's owner */
+	bool had_session;		/* it was live in the session; by the session's owner */
+	bool changed;			/* its device, since the last session; by its owner */
 	bool at_fault;			/* it may have ended the last session; READ_ONCE */
-	u8 login;			/* number of its login; constant in a session */
+	u8 login;			/* number of its login; constant while logged in */
 	int id;
 	u16 number;			/* for the login; constant once the disk is on the list */
 	bool added;			/* datblk_disks_lock */
@@ -212,7 +213,7 @@ struct datblk_disk {
 	u32 recoveries;			/* number of sessions after the first */
 	atomic_t errors;		/* requests that have failed; no lock */
 	struct datblk_geometry geo;	/* of the session */
-	struct datblk_geometry next_geo;	/* of a login, until the session is live */
+	struct datblk_geometry next_geo;	/* of the last login, until it is checked */
 	uuid_t uuid;			/* constant after the first session */
 	struct datblk_writes writes;
 	struct datblk_kept kept;
@@ -225,13 +226,13 @@ struct datblk_disk {
 	struct dentry *debugfs;
 };
 
-/* The tags of a queue that several disks use: see tags.c. lock of the queue */
+/* The tags of a queue that several disks use: see tags.c. queue->lock guards them */
 struct datblk_tag_pool {
 	DECLARE_BITMAP(taken, DATBLK_DEPTH_MAX);
-	unsigned int count;		/* of those that are taken */
-	u8 held[DATBLK_LOGINS];		/* number of those that each login has */
-	u16 holders;			/* bits of the logins that have any */
-	u16 waiters;			/* bits of the logins that have not got another one */
+	unsigned int count;		/* number of tags that are taken */
+	u8 held[DATBLK_LOGINS];		/* number of tags that each login holds */
+	u16 holders;			/* bits of the logins that hold tags */
+	u16 waiters;			/* bits of the logins that wait for another tag */
 	struct blk_mq_hw_ctx *hctxs[DATBLK_LOGINS];	/* of the waiters */
 };
 
@@ -249,7 +250,7 @@ struct datblk_queue {
 	spinlock_t lock;		/* guards the following; bottom halves off */
 	struct datblk_pdu **pdus;	/* that have been queued and not answered, by tag */
 	unsigned int busy;		/* their number */
-	struct datblk_tag_pool tags;	/* if disks may share the connection */
+	struct datblk_tag_pool tags;	/* used if disks may share the connection */
 	struct list_head pending;	/* commands that wait to be sent */
 	struct list_head flying;	/* commands that were posted, the oldest one first */
 	unsigned int waiting;		/* their number */
@@ -259,9 +260,9 @@ struct datblk_queue {
 	u64 posted;			/* messages with commands, in all sessions */
 	u64 answers;			/* to the commands, in all sessions */
 	struct datblk_pdu *ping;
-	struct datblk_pdu *login;	/* LOGIN or LOGOUT, one at a time */
-	void *login_data;		/* of a LOGIN, DATBLK_LOGIN_BYTES */
-	bool logging_in;		/* it has not been answered; release, acquire */
+	struct datblk_pdu *login;	/* a LOGIN or LOGOUT, one at a time */
+	void *login_data;		/* of the LOGIN: DATBLK_LOGIN_BYTES */
+	bool logging_in;		/* login has not been answered; release, acquire */
 	atomic_t repeating;		/* repeated writes that are not complete; no lock */
 	bool pinging;			/* the ping has not been answered */
 	bool greeting;			/* and it is the one of the login */
@@ -280,11 +281,11 @@ struct datblk_pdu {
 	struct datblk_command c;
 	u16 number;			/* of its disk, for tracepoints */
 	const struct datblk_disk *disk;	/* of a repeated write */
-	bool own;			/* a ping or a repeated write: has no request */
+	bool own;			/* a ping, login or repeated write: has no request */
 	blk_status_t status;
 	bool posted;			/* its message has been posted */
 	bool lost;			/* with its connection */
-	bool suspect;			/* that loss may count: see datblk_request_worn_out() */
+	bool suspect;			/* the loss may count: see datblk_request_worn_out() */
 	bool retry;			/* the server could not execute it just now */
 	bool old;			/* it was in flight when all were marked; no lock */
 	bool unflushed;			/* of a flush: see datblk_writes_flushing() */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connects a disk for the first time, alone or to the connections of others, and removes it. Called
- * by control.c, in process context.
+ * Connects a disk for the first time, over its own connections or over those of other disks, and
+ * removes it. control.c calls these functions, in process context.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -56,7 +56,7 @@ static int datblk_disk_open_session(struct datblk_disk *disk)
 	return err;
 }
 
-/* The first disk of a server. remote->lock held. After an error the disk has no gendisk */
+/* Connects the first disk of a server. remote->lock held. After an error it has no gendisk */
 static int datblk_disk_connect_first(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
@@ -80,7 +80,7 @@ unlist:
 	return err;
 }
 
-/* Another disk. remote->lock held. Returns -ESTALE if it needs connections of its own */
+/* Logs another disk in. remote->lock held. Returns -ESTALE if it cannot use the connections */
 static int datblk_disk_log_in_first(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
@@ -101,7 +101,10 @@ static int datblk_disk_log_in_first(struct datblk_disk *disk)
 	return err;
 }
 
-/* Another disk. remote->lock held. If the session is lost meanwhile, the disk waits for the next */
+/*
+ * Connects another disk. remote->lock held. If the session is lost meanwhile, the disk waits for
+ * the next one.
+ */
 static int datblk_disk_connect_next(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
@@ -121,8 +124,9 @@ static int datblk_disk_connect_next(struct datblk_disk *disk)
 }
 
 /*
- * The server refuses the login while earlier connections of this host have I/O. If other disks have
- * connected the server of this one meanwhile, and lost it, it waits for them.
+ * The server refuses the login while earlier connections of this host have I/O. This function then
+ * tries again. It also tries again if other disks have connected the server of this disk meanwhile,
+ * and have lost the session.
  */
 static int datblk_disk_connect_session(struct datblk_disk *disk)
 {
@@ -145,11 +149,14 @@ static int datblk_disk_connect_session(struct datblk_disk *disk)
 		pr_err("cannot log in to %s, device %s: %s\n", datblk_path(remote)->address,
 		       disk->options.device,
 		       err == -EBUSY ? datblk_refusal_text(DATBLK_REFUSE_BUSY) :
-				       "the connections are lost");
+				       "the shared connections cannot be used");
 	return err;
 }
 
-/* remote->lock held. The disk has no request. Returns whether it was the last one */
+/*
+ * Removes a disk without requests from its server. remote->lock held. Returns whether it was the
+ * last disk.
+ */
 static bool datblk_disk_unlist(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
@@ -168,8 +175,8 @@ static bool datblk_disk_unlist(struct datblk_disk *disk)
 }
 
 /*
- * Ends the session if this was the last disk. The others keep it. A probe may use this disk. It is
- * cancelled without the lock, because it may wait for a server.
+ * Removes a disk from its server, and ends the session if it was the last disk. A probe may still
+ * use the disk. It is cancelled without the lock, because it may wait for a server.
  */
 static void datblk_disk_leave(struct datblk_disk *disk)
 {
@@ -230,7 +237,7 @@ void datblk_disk_abort(struct datblk_disk *disk)
 {
 	WRITE_ONCE(disk->deadline, jiffies);
 	WRITE_ONCE(disk->deleting, true);
-	/* Other disks have a session while this one does not use it */
+	/* If this disk does not use the session yet, other disks may */
 	if (READ_ONCE(disk->state) != DATBLK_CONNECTING ||
 	    refcount_read(&disk->remote->users) == 1)
 		datblk_session_lost(disk->remote);

@@ -5,7 +5,7 @@
  *
  *	connect [ia=NAME] address=IP[@IA]... device=NAME [policy=POLICY] [qual=N] [queues=N]
  *		[depth=N] [io_kib=N] [fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS]
- *		[resubmit_kib=N] [key=HEX] [share=1]
+ *		[resubmit_kib=N] [key=HEX] [share=0|1]
  *	disconnect DISK [force]
  *	discover ia=NAME address=IP [qual=N]
  */
@@ -45,9 +45,9 @@ static void datblk_remote_put(struct datblk_remote *remote)
 {
 	if (!refcount_dec_and_test(&remote->users))
 		return;
-	/* A disk that left may have queued it when the last one had ended the session */
+	/* A disk that left may have queued the probe after the last disk ended the session */
 	cancel_delayed_work_sync(&remote->probe);
-	/* datblk_disk_abort() may have queued it just now */
+	/* datblk_disk_abort() may have queued this work just now */
 	cancel_delayed_work_sync(&remote->recover);
 	datblk_remote_free(remote);
 }
@@ -69,7 +69,7 @@ void datblk_disk_gone(struct datblk_disk *disk)
 		wake_up_all(&disks_changed);
 }
 
-/* The options are known */
+/* Initializes a server whose options have been set */
 static int datblk_remote_init(struct datblk_remote *remote)
 {
 	unsigned int i;
@@ -142,7 +142,7 @@ static unsigned int datblk_remote_disks(const struct datblk_remote *remote)
 	return count;
 }
 
-/* Uses the connections of another disk, if the disk may share them. datblk_disks_lock held */
+/* Lets a disk share the connections of another one, if there are any. datblk_disks_lock held */
 static void datblk_disk_find_remote(struct datblk_disk *disk)
 {
 	struct datblk_remote *own = disk->remote, *remote;
@@ -150,7 +150,7 @@ static void datblk_disk_find_remote(struct datblk_disk *disk)
 
 	list_for_each_entry(other, &disks, link) {
 		remote = other->remote;
-		/* Without a session it may never have one again */
+		/* A server that has lost its session may never have another one */
 		if (!datblk_remote_matches(own, remote) || READ_ONCE(remote->removed) ||
 		    READ_ONCE(remote->state) == DATBLK_RECOVERING ||
 		    datblk_remote_disks(remote) >= datblk_tags_disks(&remote->limits))
@@ -162,7 +162,7 @@ static void datblk_disk_find_remote(struct datblk_disk *disk)
 	}
 }
 
-/* Opens connections for a disk that cannot use those of others: they are lost, or have no room */
+/* Opens new connections for a disk: those of the other disks are lost, or have no room for it */
 static int datblk_disk_connect_alone(struct datblk_disk *disk)
 {
 	struct datblk_remote *others = disk->remote;

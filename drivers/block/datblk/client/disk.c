@@ -226,8 +226,8 @@ static int datblk_disk_alloc_tags(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_make - create what a disk needs when it has logged in for the first time
- * @disk: the disk
+ * datblk_disk_make - allocate the memory and the gendisk of a disk
+ * @disk: a disk that has logged in for the first time
  *
  * Context: process, remote->lock held.
  * Return: 0 or a negative error code.
@@ -249,7 +249,7 @@ int datblk_disk_make(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_announce - let the block layer use a disk
+ * datblk_disk_announce - add a disk to the block layer
  * @disk: a disk that is live
  *
  * Context: process.
@@ -261,8 +261,8 @@ int datblk_disk_announce(struct datblk_disk *disk)
 }
 
 /**
- * datblk_remote_free - free what describes a server, and the memory of its queues
- * @remote: a server whose session is closed; NULL: nothing happens
+ * datblk_remote_free - free a server and the memory of its queues
+ * @remote: a server whose session is closed, or NULL
  *
  * Context: process.
  */

@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include "client.h"
 
-/* As for a ping */
+/* The client waits as long for the answer to a ping */
 #define ANSWER_TIMEOUT	(25 * HZ)
 
 static void datblk_login_describe(const struct datblk_queue *queue, const struct datblk_disk *disk,
@@ -62,7 +62,7 @@ static int datblk_login_refusal_error(unsigned int status)
 	}
 }
 
-/* The server has answered a login, and does not admit it. Sets the reason */
+/* The server has answered a login, and has not admitted it. Sets the reason */
 static int datblk_login_refused(struct datblk_queue *queue)
 {
 	struct datblk_remote *remote = queue->remote;
@@ -235,15 +235,15 @@ int datblk_login(struct datblk_queue *queue)
 }
 
 /*
- * Sends a LOGIN with data, or a LOGOUT, and waits for the answer, which is in queue->private then.
- * The server answers these at once.
+ * Sends a LOGIN with data, or a LOGOUT, and waits for the answer, whose data is then in
+ * queue->private. The server answers without a delay.
  */
 static int datblk_login_send(struct datblk_queue *queue, u8 op, u8 number, const void *data,
 			     size_t size)
 {
 	struct datblk_remote *remote = queue->remote;
 
-	/* Its command may still be on a list of the queue */
+	/* The last command may still be on a list of the queue */
 	if (READ_ONCE(remote->lost))
 		return -ENOTCONN;
 	memset(queue->login_data, 0, DATBLK_LOGIN_BYTES);
@@ -267,7 +267,7 @@ static int datblk_login_send(struct datblk_queue *queue, u8 op, u8 number, const
 	if (!wait_event_timeout(remote->repeated, !smp_load_acquire(&queue->logging_in) ||
 				READ_ONCE(remote->lost), ANSWER_TIMEOUT))
 		datblk_queue_lost(queue);
-	/* As above */
+	/* Pairs with the release in datblk_queue_mark() */
 	if (smp_load_acquire(&queue->logging_in))
 		return -ENOTCONN;
 	return queue->login->status == BLK_STS_OK ? 0 : -ENOMEM;
@@ -308,11 +308,11 @@ static int datblk_login_again_with_key(struct datblk_queue *queue, const struct 
 /**
  * datblk_login_again - log another disk in over a queue
  * @queue: a queue with a connection
- * @disk:  the disk, which has the number of the login
+ * @disk:  the disk, which has a login number
  *
  * Context: process.
- * Return: as datblk_login(). If no answer has come, the session is lost. After any other error the
- * queue has no such login.
+ * Return: as datblk_login(). If the server does not answer, the session is lost. After any other
+ * error the queue has no login of the disk.
  */
 int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk)
 {
@@ -332,7 +332,7 @@ int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk)
 		err = datblk_login_unproved(queue->remote);
 	else
 		err = datblk_login_take_welcome(queue, disk);
-	/* The server has admitted it */
+	/* The server has admitted the login */
 	if (err && datblk_logout(queue, disk->login))
 		datblk_session_lost(queue->remote);
 	return err;
@@ -341,7 +341,7 @@ int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk)
 /**
  * datblk_logout - end a login of a queue
  * @queue:  a queue with a connection
- * @number: number of the login, which has no command
+ * @number: number of the login, which has no command in flight
  *
  * Context: process.
  * Return: 0 or a negative error code.

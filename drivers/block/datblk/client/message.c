@@ -313,7 +313,7 @@ static enum datblk_flaw datblk_queue_check_key(const struct datblk_pdu *pdu, uns
 	       DATBLK_SOUND : DATBLK_FLAW_INVALIDATE;
 }
 
-/* The data, if there are any, answer a LOGIN */
+/* The answer to a LOGIN has data if the server has executed the command */
 static enum datblk_flaw datblk_queue_login_answer(struct datblk_queue *queue,
 						  const struct datblk_answer *ans,
 						  const void *message)
@@ -331,7 +331,7 @@ static enum datblk_flaw datblk_queue_login_answer(struct datblk_queue *queue,
 	return DATBLK_SOUND;
 }
 
-/* The answer to a command of the client itself: a ping, a login, or a repeated write */
+/* The answer to a command without a request: a ping, LOGIN, LOGOUT or repeated write */
 static enum datblk_flaw datblk_queue_own_answer(struct datblk_queue *queue, struct datblk_pdu *pdu,
 						const struct datblk_answer *ans,
 						const void *message)

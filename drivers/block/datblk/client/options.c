@@ -88,7 +88,7 @@ static int datblk_parse_option(struct datblk_disk *disk, const char *name, char 
 /**
  * datblk_parse_options - read the options of a disk
  * @line: the words after "connect"; changed
- * @disk: a disk with a server, which receive the options
+ * @disk: the disk; it and disk->remote receive the options
  *
  * Context: process.
  * Return: 0 or a negative error code.
@@ -117,7 +117,7 @@ int datblk_parse_options(char *line, struct datblk_disk *disk)
 			return err;
 		}
 	}
-	/* A device that hangs would hold the others up while its writes are repeated */
+	/* A device that hangs while its writes are repeated would hold up the other disks */
 	if (disk->remote->shared && disk->options.resubmit_kib) {
 		pr_err("share=1 and resubmit_kib exclude each other\n");
 		return -EINVAL;
@@ -140,8 +140,9 @@ static bool datblk_same_path(const struct datblk_path *a, const struct datblk_pa
  * @b: what another one asks for
  *
  * Context: any.
- * Return: true if both want to, with the same paths, in this order, and the same limits, and if
- * both have a key or none has: the connections with a key must not end by a login without one.
+ * Return: true if both disks want to share connections, with the same paths in the same order and
+ * the same other options, and if both have a key or neither has: a login without a key must not end
+ * a connection with a key.
  */
 bool datblk_remote_matches(const struct datblk_remote *a, const struct datblk_remote *b)
 {

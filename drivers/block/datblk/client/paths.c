@@ -27,9 +27,9 @@ static const char * const states[] = {
 };
 
 /**
- * datblk_path_add - add a path to a disk that is being created
+ * datblk_path_add - add a path to a server that is being created
  * @remote: the server
- * @text: ADDRESS or ADDRESS@IA; is changed
+ * @text:   ADDRESS or ADDRESS@IA; is changed
  *
  * Context: process.
  * Return: 0; -E2BIG if the disk has the largest number of paths; -ENAMETOOLONG if the address or
@@ -56,11 +56,11 @@ int datblk_path_add(struct datblk_remote *remote, char *text)
 }
 
 /**
- * datblk_paths_complete - use the IA of the disk for paths that have none of their own
+ * datblk_paths_complete - use the IA of the option ia for paths that name none
  * @remote: a server that is being created
  *
  * Context: process.
- * Return: 0, or -EINVAL if the disk has no path, or a path has no IA.
+ * Return: 0, or -EINVAL if the server has no path, or a path has no IA.
  */
 int datblk_paths_complete(struct datblk_remote *remote)
 {
@@ -92,7 +92,7 @@ static void datblk_path_limit_io(struct datblk_remote *remote, struct datblk_pat
 }
 
 /**
- * datblk_paths_limit_io - limit what the disk asks the server for to what all its paths can do
+ * datblk_paths_limit_io - limit what the client asks a server for to what all paths support
  * @remote: a server that has had no session
  *
  * Context: process.
@@ -117,7 +117,7 @@ int datblk_paths_limit_io(struct datblk_remote *remote)
 
 /**
  * datblk_path_next - blame paths after a session has ended or was refused, and decide what follows
- * @remote:   the server, whose session is closed
+ * @remote: the server, whose session is closed
  * @err:    what went wrong over remote->path
  * @reason: the same, as text
  *
@@ -183,8 +183,8 @@ static unsigned int datblk_paths_healthy(const struct datblk_remote *remote)
 
 /**
  * datblk_path_for - decide over which path a queue connects
- * @remote:  the server
- * @queue: number of the queue
+ * @remote: the server
+ * @queue:  number of the queue
  *
  * With round-robin it is one of those that have not failed, in turn.
  *
@@ -239,8 +239,8 @@ void datblk_paths_live(struct datblk_remote *remote)
 
 /**
  * datblk_paths_restore - let the next session use paths that had failed
- * @remote:  a server whose session is closed
- * @paths: bits of the paths
+ * @remote: a server whose session is closed
+ * @paths:  bits of the paths
  *
  * Context: process.
  */
@@ -255,7 +255,7 @@ void datblk_paths_restore(struct datblk_remote *remote, unsigned long paths)
 /**
  * datblk_paths_show - print a line for each path
  * @remote: the server
- * @page: receives the text
+ * @page:   receives the text
  *
  * Context: process.
  * Return: its length.

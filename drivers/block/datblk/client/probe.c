@@ -74,7 +74,7 @@ void datblk_probe_renewal(struct datblk_remote *remote)
 	WRITE_ONCE(remote->renewals, remote->renewals + 1);
 }
 
-/* The session has ended, or the leader is about to leave, which starts this work again */
+/* Has the session ended, or is the leader leaving? The next session, or leader, probes again */
 static bool datblk_probe_over(const struct datblk_remote *remote)
 {
 	return READ_ONCE(remote->state) != DATBLK_LIVE || READ_ONCE(remote->removed) ||

@@ -81,7 +81,7 @@ static void datblk_queue_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_
 		datblk_queue_connection_event(instance, event);
 }
 
-/* Once: the memory is kept over sessions, so that none is needed to repair one */
+/* Allocates the memory once, and keeps it for all sessions: a reconnect needs none */
 static int datblk_queue_alloc_arrays(struct datblk_queue *queue)
 {
 	unsigned int tags = datblk_tags(&queue->remote->limits);

@@ -5,8 +5,8 @@
  * an IA returns when nothing of its connections can reach the memory of a request; only then are
  * requests issued again.
  *
- * Process context with remote->lock held, except datblk_session_lost(), datblk_session_used() and
- * datblk_session_end().
+ * Process context with remote->lock held, except datblk_session_lost(), datblk_session_used(),
+ * datblk_session_recover() and datblk_session_end().
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -41,7 +41,7 @@ static int datblk_session_connect(struct datblk_remote *remote, struct datblk_qu
 	return datblk_queue_open(queue);
 }
 
-/* The connection requests log in for one disk. After an error the session is closed */
+/* Connects all queues, and so logs one disk in. After an error the session is closed */
 static int datblk_session_open_for(struct datblk_remote *remote, struct datblk_disk *disk)
 {
 	unsigned int i;
@@ -75,7 +75,7 @@ static int datblk_session_open_for(struct datblk_remote *remote, struct datblk_d
  * datblk_session_open - connect all queues, over the paths whose turn it is
  * @remote: a server whose session is closed
  *
- * Each disk that waits for a session logs in. One that the server refuses goes on waiting.
+ * Each disk that waits for a session logs in. A disk that the server refuses keeps waiting.
  *
  * Context: process.
  * Return: 0 if a disk is logged in, or a negative error code; then the session is closed,
@@ -113,7 +113,8 @@ int datblk_session_open(struct datblk_remote *remote)
  * datblk_session_choose_leader - choose a disk for the logins of probes
  * @remote: a server with a session
  *
- * A probe may still use the disk that was the leader. A disk that leaves waits for it.
+ * Nothing changes if the leader is logged in. A probe may still use the previous leader, so a disk
+ * that leaves waits for the probe.
  *
  * Context: process.
  */
@@ -190,7 +191,7 @@ static void datblk_session_disks_recover(struct datblk_remote *remote)
 		if (disk->state != DATBLK_LIVE)
 			continue;
 		WRITE_ONCE(disk->state, DATBLK_RECOVERING);
-		/* Unless it logs in again, and datblk_disk_check() finds that it has not */
+		/* datblk_disk_check() clears this if the device of the disk is unchanged */
 		disk->changed = true;
 		trace_datblk_session(disk->id, disk->number, disk->incarnation, remote->path,
 				     false);
@@ -308,8 +309,8 @@ static void datblk_session_go_live(struct datblk_remote *remote)
 }
 
 /*
- * Looks at the device of each disk that has logged in. Only disks whose device is the right one
- * stay. Returns 0 if there is one.
+ * Checks the device of each disk that has logged in, and logs out the disks whose device is another
+ * one. Returns 0 if at least one disk stays.
  */
 static int datblk_session_check(struct datblk_remote *remote)
 {
@@ -345,8 +346,8 @@ static int datblk_session_reopen(struct datblk_remote *remote)
 }
 
 /*
- * Logs one line for each change of the reason of a path. Returns true if a disk is connected.
- * Otherwise @at_once receives whether to try the next path without a delay.
+ * Logs each change of the reason of a path, one line for each disk that waits. Returns true if a
+ * disk is connected. Otherwise @at_once receives whether to try the next path without a delay.
  */
 static bool datblk_session_reconnect(struct datblk_remote *remote, bool *at_once)
 {
@@ -473,7 +474,7 @@ static bool datblk_session_renew(struct datblk_remote *remote)
 	return true;
 }
 
-/* If disks that were left out wait for the session, look at them later */
+/* If disks that were left out wait for the session, tries later to log them in */
 static void datblk_session_wait_for_disks(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
@@ -484,12 +485,12 @@ static void datblk_session_wait_for_disks(struct datblk_remote *remote)
 	if (!found)
 		return;
 	datblk_session_try_later(remote);
-	/* If the session was lost just now, this has postponed its end */
+	/* If the session was lost just now, the call above has postponed its replacement */
 	if (READ_ONCE(remote->lost))
 		mod_delayed_work(datblk_wq, &remote->recover, 0);
 }
 
-/* Lets disks that were left out log in to a session that others use */
+/* Logs the disks that were left out in to the session that the others use */
 static void datblk_session_admit_waiting(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
@@ -560,7 +561,7 @@ void datblk_session_recover(struct work_struct *work)
 
 /**
  * datblk_session_end - close the session with a server for good
- * @remote: a server whose disk is being deleted, without requests
+ * @remote: a server whose last disk is being removed, and has no requests
  *
  * The work item closes it, because an upcall may have queued the work item just now. When it is
  * closed, there are no more upcalls.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The disks of a session: they log in, go live, wait, fail and leave. A session has one disk, or
- * all those that share their connections to a server. The connection request logs in for one of
- * them, and commands do for the others. A disk that the server refuses waits alone.
+ * all disks that share the connections to a server. The connection requests log in one of them, and
+ * LOGIN commands log in the others. A disk that the server refuses does not hold up the others.
  *
- * Process context, remote->lock held. Allocations do not wait for I/O, because it may be that of
+ * Process context, remote->lock held. Allocations do not wait for I/O, because it may be I/O of
  * these disks.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -17,8 +17,8 @@
 #define RENEWAL		(30 * HZ)
 
 /**
- * datblk_disk_quiesce - hold requests back
- * @disk: the disk; nothing happens if it fails them
+ * datblk_disk_quiesce - hold back the requests of a disk
+ * @disk: the disk; nothing happens if it fails its requests
  *
  * Context: process, remote->lock held.
  */
@@ -31,8 +31,8 @@ void datblk_disk_quiesce(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_resume - let requests go on
- * @disk: a disk that is logged in, or fails its requests
+ * datblk_disk_resume - dispatch the requests of a disk again
+ * @disk: a disk that is logged in, or that fails its requests
  *
  * Context: process, remote->lock held.
  */
@@ -44,7 +44,10 @@ void datblk_disk_resume(struct datblk_disk *disk)
 	blk_mq_kick_requeue_list(disk->gendisk->queue);
 }
 
-/* Gives a disk a number that no login of the session has. datblk_tags_reserve() limits the disks */
+/*
+ * Gives a disk a login number that no other login of the session has. There is one, because
+ * datblk_tags_reserve() limits the number of disks.
+ */
 static void datblk_disk_take_number(struct datblk_disk *disk)
 {
 	disk->login = ffz(disk->remote->logins);
@@ -55,8 +58,8 @@ static void datblk_disk_take_number(struct datblk_disk *disk)
  * datblk_disk_log_out - end the logins of a disk
  * @disk: a disk without requests in flight; nothing happens if it is not logged in
  *
- * The other disks that are logged in keep the session. If there is none, it ends, because the
- * server would end the connections, too; disks that were left out wait for the next one.
+ * The session stays if other disks are logged in. Otherwise it is closed, because the server would
+ * end connections without a login; disks that were left out wait for the next session.
  *
  * Context: process, remote->lock held.
  */
@@ -82,7 +85,7 @@ void datblk_disk_log_out(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_log_in - log a disk in to a session
+ * datblk_disk_log_in - log a disk in to the session
  * @disk: a disk that is not logged in
  *
  * Context: process, remote->lock held; the session is open.
@@ -102,7 +105,7 @@ int datblk_disk_log_in(struct datblk_disk *disk)
 		disk->logged_in = true;
 		return 0;
 	}
-	/* The number is free when the queues that are logged in have logged out */
+	/* The number is free once the queues that have logged in have logged out */
 	for (i--; i && !READ_ONCE(remote->lost); i--)
 		if (datblk_logout(&remote->queues[i - 1], disk->login))
 			datblk_session_lost(remote);
@@ -110,7 +113,7 @@ int datblk_disk_log_in(struct datblk_disk *disk)
 	return err;
 }
 
-/* Has the client itself just closed a good session? */
+/* Has the client just closed a good session in order to renew it? */
 static bool datblk_session_renewing(const struct datblk_remote *remote)
 {
 	return remote->renewing && time_before(jiffies, remote->renewed + RENEWAL);
@@ -132,7 +135,7 @@ static bool datblk_disk_unwanted(const struct datblk_disk *disk)
  * datblk_disk_waits - does a disk want to use the next session?
  * @disk: the disk
  *
- * A late probe does not revive one that is dead.
+ * A dead disk does not, even if a probe succeeds later.
  *
  * Context: process, remote->lock held.
  * Return: true if it does.
@@ -146,7 +149,11 @@ bool datblk_disk_waits(const struct datblk_disk *disk)
  * datblk_disk_live - let requests of a disk use the session
  * @disk: a disk that is logged in
  *
- * Context: process, remote->lock held. The caller then looks whether the session was lost.
+ * If the session was lost meanwhile, the work item recover takes the disk out of it again. The loss
+ * has queued that work if the state of the server is LIVE; otherwise the caller checks for the loss
+ * after it has set that state.
+ *
+ * Context: process, remote->lock held.
  */
 void datblk_disk_live(struct datblk_disk *disk)
 {
@@ -165,8 +172,8 @@ void datblk_disk_live(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_take_changes - a disk that has had a session before is about to go live
- * @disk: a disk that is logged in
+ * datblk_disk_take_changes - tell the block layer what has changed since the last session
+ * @disk: a disk that is logged in, and is about to go live again
  *
  * Context: process, remote->lock held.
  */
@@ -181,10 +188,10 @@ void datblk_disk_take_changes(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_check - look whether the device is the same as before, and repeat writes
+ * datblk_disk_check - check that the device is the same as before, and repeat writes
  * @disk: a disk that is logged in; no request of the session is in flight
  *
- * The description of the device changes only with success.
+ * The description of the device changes only on success.
  *
  * Context: process, remote->lock held.
  * Return: 0 or a negative error code, and then remote->reason says why.
@@ -209,7 +216,7 @@ int datblk_disk_check(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_fail - let waiting requests fail if a timeout has expired
+ * datblk_disk_fail - fail waiting requests if a timeout has expired, or the disk is being removed
  * @disk: a disk that is not logged in
  *
  * Context: process, remote->lock held.
@@ -234,7 +241,7 @@ void datblk_disk_fail(struct datblk_disk *disk)
  * datblk_session_fail_others - call datblk_disk_fail() for each disk that is not logged in
  * @remote: their server
  *
- * A disk that is being removed has not tried to log in: nothing else lets its requests fail.
+ * A disk that is being removed does not try to log in, so its requests must fail here.
  *
  * Context: process, remote->lock held.
  */
@@ -248,8 +255,8 @@ void datblk_session_fail_others(struct datblk_remote *remote)
 }
 
 /**
- * datblk_disk_leave_out - a disk waits, and the others go on
- * @disk: a disk that the server refuses, or whose device is another one; its server has the reason
+ * datblk_disk_leave_out - let a disk wait while the others use the session
+ * @disk: a disk that cannot log in, or whose device is another one; remote->reason says why
  *
  * Context: process, remote->lock held.
  */
@@ -264,7 +271,7 @@ void datblk_disk_leave_out(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_join - let a disk use a session that others use already
+ * datblk_disk_join - let a disk use a session that other disks already use
  * @disk: a disk that has had a session before, and is not logged in
  *
  * Context: process, remote->lock held.
@@ -292,11 +299,12 @@ int datblk_disk_join(struct datblk_disk *disk)
 }
 
 /**
- * datblk_session_find_fault - see which disks may be why the last session has ended
+ * datblk_session_find_fault - find the disks that may have ended the last session
  * @remote: a server with a session that is about to go live
  *
- * The server ends the connections of all disks when a device has lost writes, has changed, or has
- * been disabled. The requests of the other disks have nothing to do with that.
+ * The server ends the connections of all disks when one device has lost writes, has changed, or has
+ * been disabled. The requests of the other disks did not cause that. If the device of no disk has
+ * changed, each disk may have ended the session.
  *
  * Context: process, remote->lock held.
  */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tags of a queue that several disks use. The block layer knows only the tags of one disk, so a
- * request of such a disk gets a tag of the connection when it is sent. A disk that is alone needs
- * none of this.
+ * The tags of a queue that several disks use. The block layer allocates the tags of each disk
+ * separately, so a request of such a disk also takes a tag of the connection when it is dispatched.
+ * A disk without the option share needs none of this.
  *
- * A disk that has no command in flight always finds a tag: one is kept for each of these, and one
- * more for the next disk, if there may be one. A disk that finds none has commands of its own in
- * flight, and the block layer sends its request again when one of these ends. While it waits, other
- * disks take no more than their share.
+ * A disk that has no command in flight always gets a tag: one tag is reserved for each such disk,
+ * and one more for the next disk, if there may be one. A disk that gets no tag has commands in
+ * flight, and the block layer dispatches its request again when one of them completes. While the
+ * disk waits, the other disks take no more than their share.
  *
- * Called by queue_rq() and by upcalls, in any context except hard interrupt, with the lock of the
- * queue held; datblk_tags_reserve() by the owner of the session.
+ * queue_rq() and upcalls take and put tags in any context except hard interrupt; queue->lock guards
+ * the tags. The owner of the session calls datblk_tags_reserve().
  */
 #include <linux/bitmap.h>
 #include <linux/bitops.h>
@@ -18,17 +18,17 @@
 
 /**
  * datblk_tags_disks - how many disks may share connections?
- * @limits: of the connections
+ * @limits: the limits of the connections
  *
  * Context: any.
- * Return: the number; each can have a command in flight.
+ * Return: the number of disks, each of which can have a command in flight.
  */
 unsigned int datblk_tags_disks(const struct datblk_limits *limits)
 {
 	return min_t(unsigned int, DATBLK_LOGINS, READ_ONCE(limits->depth));
 }
 
-/* Tags that are kept for disks without a command, and for the next disk */
+/* Tags that are reserved for disks without a command, and for the next disk */
 static unsigned int datblk_tags_kept(const struct datblk_tag_pool *pool,
 				     const struct datblk_remote *remote)
 {
@@ -38,7 +38,7 @@ static unsigned int datblk_tags_kept(const struct datblk_tag_pool *pool,
 	       (members < datblk_tags_disks(&remote->limits));
 }
 
-/* May a login that has tags take another one? */
+/* May a login that holds tags take another one? */
 static bool datblk_tags_may(const struct datblk_tag_pool *pool, const struct datblk_remote *remote,
 			    unsigned int login)
 {
@@ -57,7 +57,7 @@ static bool datblk_tags_may(const struct datblk_tag_pool *pool, const struct dat
  * @login:  number of the login
  *
  * Context: any except hard interrupt, the lock of the queue held.
- * Return: the tag, or a negative number; then the login has a command that has a tag.
+ * Return: the tag, or -1 if the login must wait; it then holds at least one other tag.
  */
 int datblk_tags_take(struct datblk_tag_pool *pool, const struct datblk_remote *remote,
 		     unsigned int login)
@@ -78,10 +78,10 @@ int datblk_tags_take(struct datblk_tag_pool *pool, const struct datblk_remote *r
 }
 
 /**
- * datblk_tags_put - a command does not need its tag any more
+ * datblk_tags_put - put the tag of a command
  * @pool:  the tags of a queue
  * @tag:   the tag
- * @login: number of the login that has it
+ * @login: number of the login that holds it
  *
  * Context: any except hard interrupt, the lock of the queue held.
  */
@@ -96,12 +96,12 @@ void datblk_tags_put(struct datblk_tag_pool *pool, unsigned int tag, unsigned in
 /**
  * datblk_tags_take_for - take a tag for a request
  * @queue: the queue
- * @hctx:  that of the block layer
+ * @hctx:  hardware queue of the request
  * @pdu:   the command of the request; receives the tag
  *
  * Context: any except hard interrupt.
- * Return: whether it has a tag. If not, the block layer runs @hctx again when another request of it
- * has ended.
+ * Return: whether the command has a tag. If not, the block layer runs @hctx again when another
+ * request of @hctx completes.
  */
 bool datblk_tags_take_for(struct datblk_queue *queue, struct blk_mq_hw_ctx *hctx,
 			  struct datblk_pdu *pdu)
@@ -110,7 +110,7 @@ bool datblk_tags_take_for(struct datblk_queue *queue, struct blk_mq_hw_ctx *hctx
 
 	spin_lock_bh(&queue->lock);
 	tag = datblk_tags_take(&queue->tags, queue->remote, pdu->c.login);
-	/* Valid while the login waits, because the request is not complete */
+	/* The pointer is valid while the login waits, because the request is not complete */
 	if (tag < 0)
 		queue->tags.hctxs[pdu->c.login] = hctx;
 	spin_unlock_bh(&queue->lock);
@@ -119,7 +119,7 @@ bool datblk_tags_take_for(struct datblk_queue *queue, struct blk_mq_hw_ctx *hctx
 }
 
 /**
- * datblk_tags_return - return the tag of a command, and let those go on that wait for one
+ * datblk_tags_return - put the tag of a command, and run the hardware queues that wait for one
  * @queue: the queue, which several disks may use
  * @pdu:   the command of a request
  *
@@ -131,7 +131,7 @@ void datblk_tags_return(struct datblk_queue *queue, const struct datblk_pdu *pdu
 	unsigned int i;
 
 	datblk_tags_put(&queue->tags, pdu->c.tag, pdu->c.login);
-	/* If this request ends, the block layer does the same for its disk */
+	/* When this request completes, the block layer runs the hardware queue of its disk */
 	if (!pdu->retry)
 		waiters &= ~BIT(pdu->c.login);
 	for_each_set_bit(i, &waiters, DATBLK_LOGINS)
@@ -155,15 +155,18 @@ static bool datblk_tags_fit(struct datblk_remote *remote)
 }
 
 /**
- * datblk_tags_reserve - keep a tag of each queue for another disk
- * @remote: its server; the disk goes on with remote->members--, when it has no command any more
+ * datblk_tags_reserve - reserve a tag of each queue for another disk
+ * @remote: its server
+ *
+ * To undo this, the caller decrements remote->members when the disk has no command in flight.
  *
  * Context: process, remote->lock held.
- * Return: 0, or -EUSERS: the others have too many commands, or are too many.
+ * Return: 0, or -EUSERS if the other disks have too many commands in flight, or there are too many
+ * disks.
  */
 int datblk_tags_reserve(struct datblk_remote *remote)
 {
-	/* From now on, nobody takes the tag if it is free */
+	/* From now on, no other disk takes the tag if it is free */
 	WRITE_ONCE(remote->members, remote->members + 1);
 	if (datblk_tags_fit(remote))
 		return 0;

@@ -29,7 +29,7 @@ static const char * const flaws[DATBLK_FLAWS] = {
 	[DATBLK_FLAW_IDLE] = "tag has no command",
 	[DATBLK_FLAW_ANSWER] = "answer does not fit its command",
 	[DATBLK_FLAW_INVALIDATE] = "wrong key invalidated",
-	[DATBLK_FLAW_LOGIN] = "illegal number of a login",
+	[DATBLK_FLAW_LOGIN] = "illegal login number",
 };
 
 /**
@@ -308,7 +308,7 @@ static bool datblk_tag_ok(const struct datblk_command *cmd, const struct datblk_
 							datblk_login_tag(limits));
 }
 
-/* Each LOGIN has its data in the message, whatever the limit is */
+/* A LOGIN always has its data in the message, even if the inline limit is smaller */
 static enum datblk_flaw datblk_parse_login(const struct datblk_command *cmd)
 {
 	if (!(cmd->flags & DATBLK_INLINE))

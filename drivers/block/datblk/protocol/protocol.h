@@ -45,7 +45,7 @@ struct datblk_limits {
 	u32 io_max;		/* bytes */
 };
 
-/* Tags of a connection: those of the commands, that of a PING, and that of LOGIN and LOGOUT */
+/* Tags of a connection: one for each command, one for PING, and one for LOGIN and LOGOUT */
 static inline unsigned int datblk_tags(const struct datblk_limits *limits)
 {
 	return limits->depth + 2;
@@ -105,13 +105,13 @@ struct datblk_command {
 	u8 login;
 };
 
-/* Is it a command for a device, and not for the connection? */
+/* Is this a command for a device, and not for the connection? */
 static inline bool datblk_for_device(const struct datblk_command *c)
 {
 	return c->op < DATBLK_OP_PING;
 }
 
-/* Are there data with the command? */
+/* Is the data of the command in its message? */
 static inline bool datblk_brings_data(const struct datblk_command *c)
 {
 	return (c->op == DATBLK_OP_WRITE || c->op == DATBLK_OP_LOGIN) && c->flags & DATBLK_INLINE;
@@ -161,15 +161,15 @@ u32 datblk_range_limit(u64 native, u32 logical);
 u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_command *c);
 u8 datblk_status(int err);
 
-/* Which logins of a connection exist, for the server. Its owner serializes calls */
+/* The logins of a connection, on the server. The caller serializes the functions below */
 struct datblk_logins {
-	u16 exist;				/* bits */
-	u16 commands[DATBLK_LOGINS];		/* of each, that have no answer */
+	u16 exist;				/* bits of the logins that exist */
+	u16 commands[DATBLK_LOGINS];		/* of each login, not yet answered */
 };
 
 static_assert(8 * sizeof_field(struct datblk_logins, exist) >= DATBLK_LOGINS);
 
-/* May a command have the login that it names? A LOGIN needs a new one */
+/* May a command use its login number? The number of a LOGIN must be free */
 static inline enum datblk_flaw datblk_logins_check(const struct datblk_logins *logins,
 						   const struct datblk_command *c)
 {
@@ -182,14 +182,14 @@ static inline enum datblk_flaw datblk_logins_check(const struct datblk_logins *l
 	return exists ? DATBLK_SOUND : DATBLK_FLAW_LOGIN;
 }
 
-/* A command that was checked begins */
+/* Counts a command that has been checked */
 static inline void datblk_logins_begin(struct datblk_logins *logins,
 				       const struct datblk_command *c)
 {
 	logins->commands[c->login] += datblk_for_device(c);
 }
 
-/* It has been answered, and does not use its login any more */
+/* The command has been answered, and does not use its login any more */
 static inline void datblk_logins_answered(struct datblk_logins *logins,
 					  const struct datblk_command *c)
 {
@@ -201,7 +201,7 @@ static inline void datblk_logins_add(struct datblk_logins *logins, unsigned int 
 	logins->exist |= BIT(number);
 }
 
-/* Returns false if the login has a command that has not been answered, and stays */
+/* Returns false, and keeps the login, if it has a command that has not been answered */
 static inline bool datblk_logins_remove(struct datblk_logins *logins, unsigned int number)
 {
 	if (logins->commands[number])

@@ -53,8 +53,8 @@
 #define DATBLK_OP_ZEROES	5
 /* Operations on the connection, which are answered at once. They have tags of their own */
 #define DATBLK_OP_PING		6
-#define DATBLK_OP_LOGIN		7	/* logs in to another device */
-#define DATBLK_OP_LOGOUT	8	/* ends a login that has no command */
+#define DATBLK_OP_LOGIN		7	/* logs the connection in to another device */
+#define DATBLK_OP_LOGOUT	8	/* ends a login that has no command in flight */
 #define DATBLK_OP_MAX		DATBLK_OP_LOGOUT
 
 /* Flags of a command; an answer has only DATBLK_INLINE */
@@ -203,19 +203,19 @@ struct datblk_listing {
 static_assert(sizeof(struct datblk_listing) == 48);
 
 /*
- * A request for a device, or for the connection. A READ or WRITE has either DATBLK_INLINE or a key.
- * The data of a LOGIN begins with the private data of a connection request, and that of its answer
- * with the private data of the accept or the reject. The rest is zeroes.
+ * A command for a device, or for the connection. A READ or WRITE has either DATBLK_INLINE or a key.
+ * The data of a LOGIN begins with the private data of a connection request, and the data of its
+ * answer with the private data of the accept or reject. The rest of both is zeroes.
  */
 struct datblk_wire_command {
 	u8 op;
 	u8 flags;
 	__le16 tag;
 	__le32 length;			/* bytes; 0 of a FLUSH or a PING */
-	__le64 sector;			/* 0 of a FLUSH or a PING */
+	__le64 sector;			/* 0 of a FLUSH, PING, LOGIN or LOGOUT */
 	__le64 address;			/* of the data in the client's memory */
 	__le32 key;			/* of that memory; the answer invalidates it */
-	u8 login;			/* number, 0: of the connection request; 0 of a PING */
+	u8 login;			/* its number; 0: the connection request, or a PING */
 	u8 reserved[3];			/* 0 */
 };
 

@@ -180,7 +180,7 @@ static struct in6_addr datblk_auth_peer(const struct sockaddr *peer)
 
 /**
  * datblk_auth_begin - read a login
- * @attempt: a login whose data and peer are set; receives what the request says
+ * @attempt: a login whose data, size and peer are set; receives what the request says
  *
  * Context: process, datblk_srv_lock held.
  * Return: DATBLK_ADMIT, or the status of the refusal.

@@ -110,7 +110,7 @@ static void datblk_cmd_execute(struct datblk_srv_command *cmd)
 		datblk_backing_submit(cmd);
 }
 
-/* The answer to a LOGIN has data of its own, while its command has come with some */
+/* The command and the answer of a LOGIN both have data, so the answer needs a buffer */
 static void datblk_cmd_of_connection(struct datblk_srv_command *cmd)
 {
 	if (cmd->c.op == DATBLK_OP_LOGIN) {

@@ -29,11 +29,11 @@ MODULE_PARM_DESC(connections, "connections of a port");
 
 unsigned int datblk_device_connections = 128;
 module_param_named(device_connections, datblk_device_connections, uint, 0644);
-MODULE_PARM_DESC(device_connections, "logins to a device, one or more by each connection");
+MODULE_PARM_DESC(device_connections, "logins to a device; a connection may have several");
 
 unsigned int datblk_host_connections = 64;
 module_param_named(host_connections, datblk_host_connections, uint, 0644);
-MODULE_PARM_DESC(host_connections, "connections of an address, and its logins to a device");
+MODULE_PARM_DESC(host_connections, "connections of an address, and its logins to each device");
 
 unsigned int datblk_first_command = 30;
 module_param_named(first_command, datblk_first_command, uint, 0644);

@@ -42,8 +42,8 @@ void datblk_conn_end(struct datblk_connection *conn)
 }
 
 /**
- * datblk_conn_put_login - an I/O of a login, or the login itself, has ended
- * @login: the login, which the caller does not use any more, nor its connection
+ * datblk_conn_put_login - put a login, because an I/O of it, or the login itself, has ended
+ * @login: the login; after the call, the caller uses neither it nor its connection
  *
  * Context: any, also hard interrupt.
  */
@@ -346,8 +346,8 @@ static void datblk_conn_release(struct work_struct *work)
 }
 
 /*
- * The login stays on the list of its export while it has I/O: until then a new login of its client
- * is refused, so that no write of this one reaches the device after one of the next.
+ * The login stays on the list of its export while it has I/O. Until it leaves the list, a new login
+ * of its client is refused, so no write of this login reaches the device after a write of the next.
  */
 static void datblk_login_leave_export(struct work_struct *work)
 {
@@ -379,11 +379,11 @@ static void datblk_conn_first_command_timeout(struct work_struct *work)
 /**
  * datblk_conn_add_login - let a connection use an export
  * @conn:   the connection
- * @number: number of the login, a free place
+ * @number: number of the login, which is free
  * @export: the export, in state ON
  * @req:    what the client has sent
  *
- * Context: process, datblk_srv_lock held; upcall of the connection, or before there are upcalls.
+ * Context: process, datblk_srv_lock held; upcall of the connection, or before the first upcall.
  */
 void datblk_conn_add_login(struct datblk_connection *conn, unsigned int number,
 			   struct datblk_export *export, const struct datblk_login *req)
@@ -406,12 +406,12 @@ void datblk_conn_add_login(struct datblk_connection *conn, unsigned int number,
 }
 
 /**
- * datblk_conn_end_login - a client logs out
+ * datblk_conn_end_login - end a login whose client logs out
  * @conn:   the connection, which ends if it has no other login
- * @number: number of a login
+ * @number: number of the login
  *
  * Context: process, upcall of the connection.
- * Return: false if the login has a command, and does not end.
+ * Return: false if the login has a command that has not been answered, and so does not end.
  */
 bool datblk_conn_end_login(struct datblk_connection *conn, unsigned int number)
 {
@@ -433,7 +433,7 @@ bool datblk_conn_end_login(struct datblk_connection *conn, unsigned int number)
 }
 
 /**
- * datblk_conn_admit - initialize a connection, and put it and its login on the lists
+ * datblk_conn_admit - initialize a connection, and add it and its login to the lists
  * @conn:   memory of zeroes for it
  * @port:   the port at which the client has asked
  * @export: the device that it has asked for, in state ON

@@ -188,7 +188,7 @@ unsigned int datblk_export_logins(const struct datblk_export *export,
 	return count;
 }
 
-/* Of the logins of its connection that are on lists */
+/* Is this the first login of its connection that is on the list of an export? */
 static bool datblk_login_is_first(const struct datblk_srv_login *login)
 {
 	const struct datblk_srv_login *first = login->conn->logins;
@@ -254,7 +254,7 @@ void datblk_export_check(struct datblk_export *export)
 	}
 }
 
-/* Each export has its own queue, so that I/O that hangs delays no other export */
+/* Each export has its own workqueue, so that I/O that hangs delays no other export */
 static int datblk_export_create_queue(struct datblk_export *export)
 {
 	export->io_wq = alloc_workqueue("dbio_%.18s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,

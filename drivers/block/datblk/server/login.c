@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Logins: a work item of a port checks each connection request, and accepts or refuses it. A client
- * logs in to further devices by commands, in the upcalls of its connection. Process context.
+ * Logins: a work item of the port checks each connection request, and accepts or refuses it. The
+ * upcalls of a connection execute LOGIN commands, by which a client logs in to further devices.
+ * Process context.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -90,7 +91,10 @@ static const char *datblk_login_device_full(const struct datblk_attempt *attempt
 	return NULL;
 }
 
-/* Nor all connections of a port. As above */
+/*
+ * No host may take all connections of a port, either. datblk_srv_lock held. Returns NULL, or why
+ * there is no room for a connection.
+ */
 static const char *datblk_login_crowded(const struct datblk_port *port,
 					const struct datblk_attempt *attempt)
 {
@@ -102,8 +106,8 @@ static const char *datblk_login_crowded(const struct datblk_port *port,
 }
 
 /*
- * datblk_srv_lock held. Returns DATBLK_ADMIT and attempt->export, or why the client cannot use it.
- * A login without the right key learns nothing about the device, and affects nobody.
+ * datblk_srv_lock held. Returns DATBLK_ADMIT and sets attempt->export, or returns the status of the
+ * refusal. A login without the right key learns nothing about the device, and affects nobody.
  */
 static unsigned int datblk_login_check(struct datblk_attempt *attempt)
 {
@@ -137,7 +141,10 @@ static void datblk_login_welcome(struct datblk_attempt *attempt,
 	datblk_auth_prove(attempt->export, attempt);
 }
 
-/* datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not */
+/*
+ * Checks a connection request. datblk_srv_lock held. Returns DATBLK_ADMIT, with conn on the lists,
+ * or the status of the refusal.
+ */
 static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_attempt *attempt,
 				       struct datblk_connection *conn)
 {
@@ -156,8 +163,9 @@ static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_a
 }
 
 /*
- * The same for a further login of a connection, whose limits are agreed. A login without a key may
- * end a connection, but not one that is used for a device with a key
+ * Checks a further login of a connection, which must ask for the limits of the connection. All
+ * logins of a connection have a key, or none has: a login without a key may end a connection, but
+ * not one that is used for a device with a key. Otherwise as datblk_login_admit().
  */
 static unsigned int datblk_login_admit_again(struct datblk_attempt *attempt,
 					     struct datblk_connection *conn, unsigned int number)
@@ -167,14 +175,14 @@ static unsigned int datblk_login_admit_again(struct datblk_attempt *attempt,
 	if (status != DATBLK_ADMIT)
 		return status;
 	if (attempt->has_proof != conn->keyed) {
-		attempt->why = "its connection is used for devices with keys, or for ones without";
+		attempt->why = "all logins of a connection need a key, or none may have one";
 		return DATBLK_REFUSE_LOGIN;
 	}
 	if (memcmp(&attempt->req.limits, &conn->limits, sizeof(conn->limits))) {
 		attempt->why = "its limits are not those of the connection";
 		return DATBLK_REFUSE_LOGIN;
 	}
-	/* The I/O of the previous login with this number is ending */
+	/* The previous login with this number still has I/O, or is ending */
 	if (conn->logins[number].export)
 		return DATBLK_REFUSE_BUSY;
 	attempt->why = datblk_login_device_full(attempt);
@@ -197,7 +205,7 @@ static void datblk_login_log_refusal(struct datblk_attempt *attempt, unsigned in
 				    attempt->req.name, attempt->why ?: datblk_refusal_text(status));
 }
 
-/* Logs a refusal. Returns the private data that answer a login; size: receives their size */
+/* Logs a refusal. Returns the private data that answers a login; size: receives its size */
 static const void *datblk_login_reply(struct datblk_attempt *attempt, unsigned int status,
 				      size_t *size)
 {
@@ -337,7 +345,7 @@ void datblk_port_login(struct work_struct *work)
  * @cmd: a LOGIN, which has a buffer for the data of the answer
  *
  * Context: process, upcall of the connection.
- * Return: DATBLK_STS_OK: the answer has data, which say whether the login was admitted.
+ * Return: DATBLK_STS_OK. The data of the answer says whether the login was admitted.
  */
 u8 datblk_login_execute(struct datblk_srv_command *cmd)
 {

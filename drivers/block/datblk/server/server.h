@@ -37,7 +37,7 @@
 extern struct mutex datblk_srv_lock;
 extern wait_queue_head_t datblk_srv_settled;		/* see datblk_srv_wait() */
 extern struct workqueue_struct *datblk_login_wq;	/* logins of all ports */
-extern struct workqueue_struct *datblk_end_wq;		/* ends of connections and logins */
+extern struct workqueue_struct *datblk_end_wq;		/* ends connections and logins */
 extern struct workqueue_struct *datblk_state_wq;	/* opens and closes exports, closes ports */
 extern unsigned int datblk_depth, datblk_io_kib, datblk_connections;
 extern unsigned int datblk_device_connections, datblk_host_connections, datblk_first_command;
@@ -118,7 +118,7 @@ struct datblk_port {
  */
 struct datblk_srv_command {
 	struct datblk_connection *conn;
-	struct datblk_srv_login *login;		/* to which it belongs; not of a PING */
+	struct datblk_srv_login *login;		/* its login; of a PING, the first one */
 	struct datblk_command c;
 	bool busy;				/* received, and the answer has not been posted */
 	int receive;				/* receive buffer with its data, or -1 */
@@ -152,13 +152,13 @@ struct datblk_srv_message {
  */
 struct datblk_attempt {
 	const void *data;			/* private data of the request */
-	size_t size;				/* of them */
+	size_t size;				/* of data */
 	const struct sockaddr *peer;		/* address of the client */
 	struct datblk_login req;
 	bool has_proof;				/* the second request of a client with a key */
 	struct datblk_transcript transcript;	/* of a login that wants a proof */
 	struct datblk_wire_proof proof;
-	struct datblk_export *export;		/* which may be used; datblk_srv_lock */
+	struct datblk_export *export;		/* that the client may use; datblk_srv_lock */
 	struct datblk_welcome welcome;		/* if it is admitted */
 	struct datblk_refusal refusal;		/* if it is refused */
 	const char *why;			/* for the log, if more exact than the status */
@@ -171,17 +171,17 @@ enum {
 };
 
 /*
- * The use of an export by a connection. It is on the list of the export from its admission until
- * it has ended, and its I/O, too. Its place may then have another login.
+ * A login: the use of an export by a connection. It is on the list of the export from its admission
+ * until it and its I/O have ended. Then another login may have its number.
  */
 struct datblk_srv_login {
 	struct datblk_connection *conn;		/* constant */
-	struct datblk_export *export;		/* NULL: the place is free; datblk_srv_lock */
+	struct datblk_export *export;		/* NULL: the number is free; datblk_srv_lock */
 	struct list_head of_export;		/* datblk_srv_lock */
-	bool ended;				/* by the client; datblk_srv_lock */
+	bool ended;				/* the client has logged out; datblk_srv_lock */
 	struct datblk_login req;		/* constant */
 	struct datblk_geometry geo;		/* what the welcome said; constant */
-	refcount_t ios;				/* I/O in flight, and one until the login ends */
+	refcount_t ios;				/* one for each I/O, and one until the login ends */
 	struct work_struct leave_export;	/* ios is 0: ends its use of the export */
 };
 
@@ -194,9 +194,9 @@ struct datblk_connection {
 	struct list_head of_port;		/* datblk_srv_lock */
 	struct datblk_limits limits;		/* constant */
 	struct sockaddr_storage peer;		/* constant */
-	bool keyed;				/* its logins have proved their keys; constant */
+	bool keyed;				/* its logins have a key; constant */
 	struct datblk_srv_login logins[DATBLK_LOGINS];	/* by number */
-	refcount_t uses;			/* logins on lists, and one until the release */
+	refcount_t uses;			/* one for each login, and one until the release */
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
@@ -213,7 +213,7 @@ struct datblk_connection {
 	struct llist_head done;			/* commands whose I/O has ended; lockless */
 	spinlock_t lock;			/* guards the following; bottom halves off */
 	u8 *users;				/* commands that need a receive buffer */
-	struct datblk_logins numbers;		/* of logins, that the commands may have */
+	struct datblk_logins numbers;		/* login numbers that commands may use */
 	unsigned int busy;			/* commands that are; READ_ONCE elsewhere */
 	struct datblk_srv_pool small, large;	/* data buffers */
 	struct list_head answers;		/* commands that wait to be answered */
@@ -226,7 +226,7 @@ struct datblk_connection {
 	struct work_struct release;		/* ends its use of the port, and its logins */
 };
 
-/* Has a login ended that still is on the list of its export? datblk_srv_lock held */
+/* Has a login that is on the list of its export ended? datblk_srv_lock held */
 static inline bool datblk_login_over(const struct datblk_srv_login *login)
 {
 	return login->ended || test_bit(DATBLK_CONN_DEAD, &login->conn->flags);

@@ -157,7 +157,7 @@ static bool admitted(struct hostile_peer *peer)
  * @receives: post receives
  *
  * Context: process.
- * Return: the connection, or NULL: for an honest one, the failure has been noted.
+ * Return: the connection, or NULL; if it was to be honest, the test has then failed.
  */
 struct hostile_peer *hostile_meet(bool honest, bool receives)
 {
@@ -212,7 +212,7 @@ static bool attack(struct hostile_peer *peer)
  * @peer: a connection that has sent correct messages only
  *
  * Context: process.
- * Return: false if it ends before, or takes too long.
+ * Return: false if the connection ends first, or the answers take too long.
  */
 bool hostile_all_answered(struct hostile_peer *peer)
 {
@@ -243,9 +243,9 @@ static bool turn(struct hostile_peer *peer)
 }
 
 /**
- * hostile_expect_end - expect that the server ends a connection, and not the honest one
+ * hostile_expect_end - expect that the server ends a connection, but not the honest one
  * @peer: the connection, which is freed
- * @why:  what it has done
+ * @why:  what the connection has done, for the message of a failure
  *
  * Context: process.
  */

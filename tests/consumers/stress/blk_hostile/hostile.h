@@ -7,7 +7,7 @@
  *	peer.c		a connection: its queue pair, its memory, its completions
  *	messages.c	messages, correct and spoiled ones
  *	client.c	the hostile client
- *	logins.c	its connections with several logins
+ *	logins.c	connections of the hostile client with several logins
  *	intruder.c	a client without the key of the server
  *	server.c	the hostile server
  */
@@ -56,7 +56,7 @@ struct hostile_peer {
 	struct rnd_state rnd;		/* of whoever sends: the thread or the completions */
 	struct datblk_limits limits;	/* what the peers have agreed on */
 	struct datblk_geometry geo;
-	u8 private[sizeof(struct datblk_welcome)];	/* that have answered a login */
+	u8 private[sizeof(struct datblk_welcome)];	/* of the answer to a login */
 	u8 private_size;
 	/* The client; the counters are written by the side that is named, and read by the other */
 	bool sound;			/* it has sent correct messages only, and has receives */

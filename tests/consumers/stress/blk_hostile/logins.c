@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A client that uses one connection for several devices, first as it may, and then against the
- * rules for logins. Runs in the thread of the test.
+ * A client that uses one connection for several devices. It first obeys the rules for logins, and
+ * then breaks each of them. Runs in the thread of the test.
  */
 #include "hostile.h"
 
 /*
- * Sends commands. login: data of a LOGIN, or NULL; rest: each byte after that. Returns false if the
- * connection is over
+ * Sends commands. login: data of a LOGIN, or NULL; rest: value of each byte after that data.
+ * Returns false if the connection has ended
  */
 static bool post_login(struct hostile_peer *peer, const struct datblk_command *cmds,
 		       unsigned int count, const struct datblk_wire_login *login, u8 rest)
@@ -69,7 +69,7 @@ static struct datblk_command read_command(u8 number)
 	};
 }
 
-/* A login of a host and a disk of its own */
+/* A login of a new disk, on a host of its own */
 static struct datblk_login describe(const struct hostile_peer *peer, const char *name)
 {
 	static u16 disk;
@@ -93,7 +93,7 @@ static void log_in(struct hostile_peer *peer, u8 number, const struct datblk_log
 	post_login(peer, &c, 1, &login, rest);
 }
 
-/* Logs in, and waits for the answer, which must have this status. The number may not yet be free */
+/* Logs in, and expects an answer with this status. Tries again while the number is not free */
 static void expect_rest(struct hostile_peer *peer, u8 number, const struct datblk_login *req,
 			unsigned int wanted, u8 rest)
 {
@@ -128,7 +128,7 @@ static void expect_answer(struct hostile_peer *peer, struct datblk_command c, co
 		test_fail("expected an answer to %s", what);
 }
 
-/* As many logins as there may be, refused ones, and the use of a number again */
+/* Tests refused logins, as many logins as a connection may have, and the reuse of a number */
 static void legal(struct hostile_peer *peer)
 {
 	struct datblk_login req = describe(peer, "no-such-device");
@@ -149,7 +149,7 @@ static void legal(struct hostile_peer *peer)
 	expect_answer(peer, read_command(2), "a read after the logout of another login");
 	req = describe(peer, hostile_names[0]);
 	expect(peer, 0, &req, DATBLK_ADMIT);
-	expect_answer(peer, read_command(0), "a read of a number that is used again");
+	expect_answer(peer, read_command(0), "a read of a login that reuses a number");
 }
 
 static void never_given(struct hostile_peer *peer)
@@ -221,7 +221,7 @@ static const struct {
 } illegal[] = {
 	{ never_given, "with a command of a login that does not exist" },
 	{ used_after_logout, "with a command of a login that has ended" },
-	{ number_twice, "that gives a number twice" },
+	{ number_twice, "that uses a login number twice" },
 	{ disk_twice, "that logs in twice with the same disk" },
 	{ too_many, "with too many logins" },
 	{ logout_with_command, "that logs out while a command is in flight" },

@@ -529,7 +529,7 @@ static struct datblk_remote *remote_alloc(struct kunit *test, const char *first,
 	return remote;
 }
 
-/* Disks share connections if both want to, with the same paths and limits */
+/* Disks share connections if both want to, with the same paths, options and use of keys */
 static void shared(struct kunit *test)
 {
 	struct datblk_remote *a = remote_alloc(test, "10.0.0.1", "10.0.0.2");
@@ -570,7 +570,7 @@ static void shared(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, datblk_remote_matches(a, b));
 }
 
-/* Only the disks of the session that has ended are concerned */
+/* The end of a session affects only the disks that used it */
 static void left_out(struct kunit *test)
 {
 	struct datblk_disk *disk = disk_alloc(test), *other = disk_alloc(test);

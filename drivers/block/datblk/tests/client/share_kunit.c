@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite datblk_share: disks that share connections, of which there are none. What happens to one of
- * them does not keep the requests of another one, or its removal, waiting.
+ * Suite datblk_share: disks that share connections, without a server. What happens to one disk must
+ * not delay the requests or the removal of another one.
  */
 #include <kunit/test.h>
 #include <linux/bio.h>
@@ -10,8 +10,8 @@
 #include <linux/jiffies.h>
 #include "client/client.h"
 
-#define FAIL_MS		5000	/* more than a request needs to fail */
-#define WAIT_MS		200	/* a request that waits does not end in this time */
+#define FAIL_MS		5000	/* longer than a request needs to fail */
+#define WAIT_MS		200	/* a request that waits does not complete in this time */
 
 static struct datblk_remote *remote_alloc(struct kunit *test)
 {
@@ -34,7 +34,7 @@ static struct datblk_remote *remote_alloc(struct kunit *test)
 	return remote;
 }
 
-/* A disk that has lost its session; each has its queue of the block layer */
+/* A disk that has lost its session; each disk has its own request queue */
 static struct datblk_disk *disk_make(struct kunit *test, struct datblk_remote *remote)
 {
 	struct datblk_disk *disk = kunit_kzalloc(test, sizeof(*disk), GFP_KERNEL);
@@ -52,7 +52,7 @@ static struct datblk_disk *disk_make(struct kunit *test, struct datblk_remote *r
 	return disk;
 }
 
-/* Its requests have ended */
+/* All requests of the disk have completed */
 static void disk_unmake(struct datblk_disk *disk)
 {
 	list_del(&disk->of_remote);
@@ -95,12 +95,12 @@ static bool read_waits(struct reader *reader)
 	return !wait_for_completion_timeout(&reader->done, msecs_to_jiffies(WAIT_MS));
 }
 
-/* Without a connection it can only fail */
+/* Without a connection, the read can only fail */
 static void read_fails(struct kunit *test, struct reader *reader)
 {
 	if (!wait_for_completion_timeout(&reader->done, msecs_to_jiffies(FAIL_MS))) {
-		kunit_err(test, "a request does not end\n");
-		/* Its memory is in use until it ends */
+		kunit_err(test, "a request does not complete\n");
+		/* Its memory is in use until it completes */
 		wait_for_completion(&reader->done);
 	}
 	KUNIT_EXPECT_EQ(test, (__force unsigned int)reader->bio.bi_status,
@@ -108,7 +108,7 @@ static void read_fails(struct kunit *test, struct reader *reader)
 	bio_uninit(&reader->bio);
 }
 
-/* The requests of a disk that does not wait for a connection any more */
+/* The disk does not wait for a connection any more, so its requests fail */
 static void give_up(struct kunit *test, struct datblk_disk *disk, struct reader *reader)
 {
 	disk->deleting = true;
@@ -117,7 +117,7 @@ static void give_up(struct kunit *test, struct datblk_disk *disk, struct reader 
 	disk_unmake(disk);
 }
 
-/* The other disks have a session again. One that is being removed does not wait for the next one */
+/* A disk has a session again. A disk that is being removed does not wait for the next session */
 static void removed(struct kunit *test)
 {
 	struct datblk_remote *remote = remote_alloc(test);
@@ -139,7 +139,7 @@ static void removed(struct kunit *test)
 	disk_unmake(a);
 }
 
-/* A disk comes and goes while the requests of another one wait: the test would hang */
+/* A disk is added and removed while the requests of another one wait. This must not hang */
 static void not_frozen(struct kunit *test)
 {
 	struct datblk_remote *remote = remote_alloc(test);
@@ -151,7 +151,7 @@ static void not_frozen(struct kunit *test)
 	give_up(test, a, reader);
 }
 
-/* Another session ends. A disk that has given up fails its requests all the same */
+/* A disk that has given up fails its requests even after another session has ended */
 static void dead(struct kunit *test)
 {
 	struct datblk_disk *disk = disk_make(test, remote_alloc(test));
@@ -166,7 +166,7 @@ static void dead(struct kunit *test)
 	disk_unmake(disk);
 }
 
-/* How often a session that was lost counts for a command of a disk, and of the other one */
+/* Loses a session, which must count this often for a command of the first and second disk */
 static void loses(struct kunit *test, struct datblk_remote *remote, unsigned int first,
 		  unsigned int second)
 {
@@ -181,7 +181,7 @@ static void loses(struct kunit *test, struct datblk_remote *remote, unsigned int
 		KUNIT_EXPECT_EQ(test, pdus[i]->retries, 0);
 		KUNIT_EXPECT_TRUE(test, datblk_request_again(pdus[i]));
 		KUNIT_EXPECT_FALSE(test, datblk_request_worn_out(disk, pdus[i]));
-		/* Only once */
+		/* The loss counts only once */
 		datblk_request_worn_out(disk, pdus[i]);
 		KUNIT_EXPECT_EQ(test, pdus[i]->retries, i ? second : first);
 		KUNIT_EXPECT_FALSE(test, disk->changed);
@@ -189,7 +189,7 @@ static void loses(struct kunit *test, struct datblk_remote *remote, unsigned int
 	}
 }
 
-/* A device that has lost writes ends the sessions of all, and only its requests are to blame */
+/* A device that has lost writes ends the session of all disks. It counts only for its requests */
 static void fault(struct kunit *test)
 {
 	struct datblk_remote *remote = remote_alloc(test);
@@ -205,7 +205,7 @@ static void fault(struct kunit *test)
 	a->changed = true;
 	b->changed = true;
 	loses(test, remote, 1, 1);
-	/* The device of a disk that logs in again has another instance, or the same one */
+	/* Both disks log in again. The device of the first one has another instance */
 	a->next_geo.instance++;
 	b->changed = true;
 	KUNIT_EXPECT_EQ(test, datblk_disk_check(a), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite datblk_tags: the tags of a queue that several disks use. No disk can keep the others from
- * sending a command, whatever it does with its own.
+ * Suite datblk_tags: the tags of a queue that several disks use. However many commands one disk has
+ * in flight, each of the other disks can send a command.
  */
 #include <kunit/test.h>
 #include "client/client.h"
@@ -24,7 +24,7 @@ static int take(struct datblk_remote *remote, unsigned int login)
 	return datblk_tags_take(&remote->queues->tags, remote, login);
 }
 
-/* Returns how many it gets */
+/* Returns how many tags the login gets */
 static unsigned int take_all(struct datblk_remote *remote, unsigned int login)
 {
 	unsigned int count = 0;
@@ -34,7 +34,7 @@ static unsigned int take_all(struct datblk_remote *remote, unsigned int login)
 	return count;
 }
 
-/* Which login has a tag, + 1 */
+/* For each tag: the login that holds it, plus 1, or 0 */
 struct owners {
 	u8 of[DATBLK_DEPTH_MAX];
 };
@@ -72,7 +72,7 @@ static void take_one(struct kunit *test, struct datblk_remote *remote, struct ow
 	owners->of[tag] = login + 1;
 }
 
-/* Disks come, take and put tags in a random order */
+/* Disks join, take tags and put them in random order */
 static void never_without(struct kunit *test)
 {
 	static const unsigned int depths[] = { 1, 2, 3, 15, 16, 17, 32, DATBLK_DEPTH_MAX };
@@ -99,7 +99,7 @@ static void never_without(struct kunit *test)
 	}
 }
 
-/* A disk whose device hangs has taken what it can get. Another disk finds a place, a third none */
+/* A disk has taken as many tags as it can. A second disk can join, but not a third one */
 static void next_disk(struct kunit *test)
 {
 	struct datblk_remote *remote = remote_alloc(test, 32);
@@ -116,7 +116,7 @@ static void next_disk(struct kunit *test)
 	KUNIT_EXPECT_GE(test, take(remote, 2), 0);
 }
 
-/* A disk that is the only one there may be gets all */
+/* If there may be only one disk, it gets all tags */
 static void alone(struct kunit *test)
 {
 	struct datblk_remote *remote = remote_alloc(test, 1);
@@ -147,7 +147,7 @@ static void fair(struct kunit *test)
 	}
 	KUNIT_EXPECT_GE(test, pool->held[0], 14);
 	KUNIT_EXPECT_GE(test, pool->held[1], 14);
-	/* When the second one does not wait any more, the first one may use what is left */
+	/* When the second disk does not wait any more, the first one may use the remaining tags */
 	while (pool->held[1])
 		put_any(remote, &owners, 1);
 	take_one(test, remote, &owners, 1);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite datblk_login: the commands by which a connection logs in to further devices and out again,
- * and the numbers of its logins. Each command that breaks one rule is refused for that reason.
+ * Suite datblk_login: the commands LOGIN and LOGOUT, and the login numbers of a connection. A
+ * command that breaks a rule must be refused for exactly that reason.
  */
 #include <kunit/test.h>
 #include <linux/string.h>
 #include "protocol/protocol.h"
 
-/* A LOGIN has data, although commands may have none */
+/* A LOGIN has data, although these limits allow no inline data */
 static const struct datblk_limits limits = { .depth = 32, .io_max = DATBLK_IO_UNIT };
 
 #define TAG	33		/* of LOGIN and LOGOUT */
 
-/* Operation, number of the login, flags, tag, length; and what the operation must not have */
+/* Operation, login number, flags, tag, length, and fields that the operation must not have */
 #define ON(operation, number, flag, t, bytes, ...) \
 	.c = { .op = DATBLK_OP_##operation, .login = (number), .flags = (flag), .tag = (t), \
 	       .length = (bytes), __VA_ARGS__ }
@@ -88,7 +88,7 @@ static void commands(struct kunit *test)
 				    verdicts[i].name);
 }
 
-/* Only the answer to a login has data here */
+/* Only the answer to a LOGIN may have data with these limits */
 static void answers(struct kunit *test)
 {
 	static const struct {
@@ -124,7 +124,7 @@ static void answers(struct kunit *test)
 	}
 }
 
-/* A connection: which number a command may have, and when the login may end */
+/* Which login numbers the commands of a connection may have, and when a login may end */
 static void numbers(struct kunit *test)
 {
 	struct datblk_command login = { .op = DATBLK_OP_LOGIN, .login = DATBLK_LOGINS - 1 };
@@ -133,22 +133,22 @@ static void numbers(struct kunit *test)
 	struct datblk_command ping = { .op = DATBLK_OP_PING };
 	struct datblk_logins logins = {};
 
-	/* Without any login */
+	/* There is no login */
 	KUNIT_EXPECT_EQ(test, datblk_logins_check(&logins, &ping), DATBLK_SOUND);
 	KUNIT_EXPECT_EQ(test, datblk_logins_check(&logins, &login), DATBLK_SOUND);
 	KUNIT_EXPECT_EQ(test, datblk_logins_check(&logins, &read), DATBLK_FLAW_LOGIN);
 	KUNIT_EXPECT_EQ(test, datblk_logins_check(&logins, &logout), DATBLK_FLAW_LOGIN);
-	/* Another one does not help */
+	/* A login with another number makes no difference */
 	datblk_logins_add(&logins, 0);
 	KUNIT_EXPECT_EQ(test, datblk_logins_check(&logins, &read), DATBLK_FLAW_LOGIN);
-	/* The same number twice */
+	/* A number that is in use cannot be used for a second login */
 	datblk_logins_begin(&logins, &login);
 	datblk_logins_add(&logins, login.login);
 	datblk_logins_answered(&logins, &login);
 	KUNIT_EXPECT_EQ(test, datblk_logins_check(&logins, &login), DATBLK_FLAW_LOGIN);
 	KUNIT_EXPECT_EQ(test, datblk_logins_check(&logins, &read), DATBLK_SOUND);
 	KUNIT_EXPECT_EQ(test, datblk_logins_check(&logins, &logout), DATBLK_SOUND);
-	/* A login with a command does not end, whatever else is answered */
+	/* A login with a command does not end, even if another command is answered */
 	datblk_logins_begin(&logins, &read);
 	datblk_logins_begin(&logins, &ping);
 	datblk_logins_answered(&logins, &ping);
