@@ -397,7 +397,7 @@ enum { DATBLK_RECEIVE, DATBLK_SEND };
 
 int datblk_login(struct datblk_queue *queue);
 int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk);
-int datblk_logout(struct datblk_queue *queue, u8 number);
+int datblk_logout(struct datblk_queue *queue, const struct datblk_disk *disk);
 void datblk_login_fill_late(const struct datblk_queue *queue, struct datblk_wire_login *login);
 
 unsigned int datblk_tags_disks(const struct datblk_limits *limits);

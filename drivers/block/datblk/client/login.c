@@ -238,8 +238,8 @@ int datblk_login(struct datblk_queue *queue)
  * Sends a LOGIN with data, or a LOGOUT, and waits for the answer, whose data is then in
  * queue->private. The server answers without a delay.
  */
-static int datblk_login_send(struct datblk_queue *queue, u8 op, u8 number, const void *data,
-			     size_t size)
+static int datblk_login_send(struct datblk_queue *queue, const struct datblk_disk *disk, u8 op,
+			     const void *data, size_t size)
 {
 	struct datblk_remote *remote = queue->remote;
 
@@ -251,12 +251,12 @@ static int datblk_login_send(struct datblk_queue *queue, u8 op, u8 number, const
 		memcpy(queue->login_data, data, size);
 	*queue->login = (struct datblk_pdu){
 		.own = true,
-		.number = remote->number,
+		.number = disk->number,
 		.c = {
 			.op = op,
 			.flags = size ? DATBLK_INLINE : 0,
 			.tag = datblk_login_tag(&remote->limits),
-			.login = number,
+			.login = disk->login,
 			.length = size ? DATBLK_LOGIN_BYTES : 0,
 		},
 	};
@@ -277,15 +277,23 @@ static int datblk_login_send(struct datblk_queue *queue, u8 op, u8 number, const
 static int datblk_login_command(struct datblk_queue *queue, const struct datblk_disk *disk,
 				const void *data, size_t size, unsigned int expected)
 {
-	int err = datblk_login_send(queue, DATBLK_OP_LOGIN, disk->login, data, size);
+	struct datblk_remote *remote = queue->remote;
+	unsigned int status;
+	int err = datblk_login_send(queue, disk, DATBLK_OP_LOGIN, data, size);
 
 	if (err) {
-		queue->remote->reason = err == -ENOMEM ? "the server lacks memory" :
-							 "the server does not answer";
+		remote->reason = err == -ENOMEM ? "the server lacks memory" :
+						  "the server does not answer";
 		return err;
 	}
-	if (datblk_check_refusal(queue->private, queue->private_size) == expected)
+	status = datblk_check_refusal(queue->private, queue->private_size);
+	if (status == expected)
 		return 0;
+	if (status == DATBLK_ADMIT) {
+		/* The server may have a login now */
+		datblk_session_lost(remote);
+		return datblk_login_unproved(remote);
+	}
 	return datblk_login_refused(queue);
 }
 
@@ -333,20 +341,20 @@ int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk)
 	else
 		err = datblk_login_take_welcome(queue, disk);
 	/* The server has admitted the login */
-	if (err && datblk_logout(queue, disk->login))
+	if (err && datblk_logout(queue, disk))
 		datblk_session_lost(queue->remote);
 	return err;
 }
 
 /**
  * datblk_logout - end a login of a queue
- * @queue:  a queue with a connection
- * @number: number of the login, which has no command in flight
+ * @queue: a queue with a connection
+ * @disk:  the disk, which has no command in flight on the queue
  *
  * Context: process.
  * Return: 0 or a negative error code.
  */
-int datblk_logout(struct datblk_queue *queue, u8 number)
+int datblk_logout(struct datblk_queue *queue, const struct datblk_disk *disk)
 {
-	return datblk_login_send(queue, DATBLK_OP_LOGOUT, number, NULL, 0);
+	return datblk_login_send(queue, disk, DATBLK_OP_LOGOUT, NULL, 0);
 }

@@ -18,8 +18,8 @@
 
 static void datblk_queue_malformed(struct datblk_queue *queue, enum datblk_flaw flaw)
 {
-	pr_warn_ratelimited("datblk%d: malformed message of %s: %s\n", queue->remote->id,
-			    queue->path->address, datblk_flaw_text(flaw));
+	pr_warn_ratelimited("malformed message of %s: %s\n", queue->path->address,
+			    datblk_flaw_text(flaw));
 	datblk_queue_lost(queue);
 }
 

@@ -263,10 +263,10 @@ static bool datblk_session_drain(struct datblk_remote *remote)
 	datblk_session_quiesce(remote);
 	datblk_session_close(remote);
 	datblk_session_blame(remote);
-	pr_warn_ratelimited("datblk%d: connection to %s lost\n", remote->id,
-			    datblk_path(remote)->address);
 	datblk_session_disks_recover(remote);
 	list_for_each_entry(disk, &remote->disks, of_remote) {
+		pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id,
+				    datblk_path(remote)->address);
 		blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
 		blk_mq_tagset_wait_completed_request(&disk->set);
 	}

@@ -78,7 +78,7 @@ void datblk_disk_log_out(struct datblk_disk *disk)
 		return;
 	}
 	for (i = 0; !err && remote->open && i < remote->options.queues; i++)
-		err = datblk_logout(&remote->queues[i], disk->login);
+		err = datblk_logout(&remote->queues[i], disk);
 	if (err)
 		datblk_session_lost(remote);
 	remote->logins &= ~BIT(disk->login);
@@ -107,7 +107,7 @@ int datblk_disk_log_in(struct datblk_disk *disk)
 	}
 	/* The number is free once the queues that have logged in have logged out */
 	for (i--; i && !READ_ONCE(remote->lost); i--)
-		if (datblk_logout(&remote->queues[i - 1], disk->login))
+		if (datblk_logout(&remote->queues[i - 1], disk))
 			datblk_session_lost(remote);
 	remote->logins &= ~BIT(disk->login);
 	return err;
