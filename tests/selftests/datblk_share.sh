@@ -276,7 +276,7 @@ if ! tap_check "modules load, files are exported" start; then
 fi
 tap_check "two disks share two connections" two_disks
 tap_check "verified I/O to both disks" while_verified true
-tap_check "a disk with other options has connections of its own" unshared
+tap_check "a disk with other options has its own connections" unshared
 tap_check "disks with a key share connections, and refused ones do not disturb the others" with_key
 tap_check "a host has a limited number of logins to a device" host_limit
 tap_check "a disk with resubmit_kib cannot share connections" refused_resubmit

@@ -162,7 +162,7 @@ static blk_status_t datblk_rq_refuse(struct datblk_disk *disk, blk_status_t stat
 	return status;
 }
 
-/* Decides whether the message carries the data of a request, or registers its memory */
+/* Marks the data of a request to be sent in the message, or registers its memory */
 static blk_status_t datblk_rq_carry(struct datblk_queue *queue, struct request *rq)
 {
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
@@ -176,8 +176,8 @@ static blk_status_t datblk_rq_carry(struct datblk_queue *queue, struct request *
 }
 
 /*
- * As datblk_rq_carry(), for a disk that shares its connections: the command needs a tag of the
- * queue, instead of the tag of the disk.
+ * Like datblk_rq_carry(), for a disk that shares its connections: the command needs a tag of the
+ * queue instead of the tag of the disk.
  */
 static blk_status_t datblk_rq_carry_shared(struct datblk_queue *queue, struct blk_mq_hw_ctx *hctx,
 					   struct request *rq)
@@ -208,11 +208,12 @@ static blk_status_t datblk_final_status(const struct datblk_pdu *pdu)
 }
 
 /**
- * datblk_request_worn_out - count the loss of a command with a session that several disks shared
+ * datblk_request_worn_out - count the loss of a command that is about to be issued again
  * @disk: its disk, which uses the next session
- * @pdu:  the command, which is about to be issued again
+ * @pdu:  the command
  *
- * The loss does not count if the server ended the session because of another disk.
+ * This is for disks with the option share. The loss does not count if the server ended the session
+ * because of another disk.
  *
  * Context: any.
  * Return: true if the request must fail.

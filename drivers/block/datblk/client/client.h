@@ -156,7 +156,7 @@ struct datblk_remote {
 	u16 number;			/* of the disk of the connection requests; lock */
 	u16 logins;			/* bits of the login numbers in use; lock */
 	struct datblk_disk *leader;	/* connects, and probes, for all; lock, READ_ONCE */
-	bool refused;			/* the server refused the last login; lock */
+	bool refused;			/* the server has refused the last login; lock */
 	struct datblk_remote_options options;	/* constant */
 	struct datblk_path paths[DATBLK_PATHS_MAX];
 	unsigned int path_count;	/* constant */
@@ -196,7 +196,7 @@ struct datblk_disk {
 	struct list_head of_remote;	/* lock of the server */
 	bool logged_in;			/* to the session; by the session's owner */
 	bool had_session;		/* it was live in the session; by the session's owner */
-	bool changed;			/* its device, since the last session; by its owner */
+	bool changed;			/* its device may have changed; by the session's owner */
 	bool at_fault;			/* it may have ended the last session; READ_ONCE */
 	u8 login;			/* number of its login; constant while logged in */
 	int id;

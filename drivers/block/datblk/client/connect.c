@@ -125,8 +125,8 @@ static int datblk_disk_connect_next(struct datblk_disk *disk)
 
 /*
  * The server refuses the login while earlier connections of this host have I/O. This function then
- * tries again. It also tries again if other disks have connected the server of this disk meanwhile,
- * and have lost the session.
+ * tries again. It also tries again if this disk has no other connections to fall back to: other
+ * disks have opened those of its server first, and have lost them, or have left no room for it.
  */
 static int datblk_disk_connect_session(struct datblk_disk *disk)
 {
@@ -226,7 +226,7 @@ int datblk_disk_connect(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_abort - let the requests of a disk that is being added fail
+ * datblk_disk_abort - fail the requests of a disk that is being added
  * @disk: the disk; another task is in datblk_disk_connect()
  *
  * Adding the disk reads its partition table, which may take forever.
@@ -237,11 +237,11 @@ void datblk_disk_abort(struct datblk_disk *disk)
 {
 	WRITE_ONCE(disk->deadline, jiffies);
 	WRITE_ONCE(disk->deleting, true);
-	/* If this disk does not use the session yet, other disks may */
+	/* While this disk does not use the session yet, do not end that of other disks */
 	if (READ_ONCE(disk->state) != DATBLK_CONNECTING ||
 	    refcount_read(&disk->remote->users) == 1)
 		datblk_session_lost(disk->remote);
-	/* It may wait until it connects again, or may have looked at deleting before */
+	/* It may be waiting for another session, or have read deleting before it was set */
 	if (READ_ONCE(disk->state) != DATBLK_CONNECTING)
 		mod_delayed_work(datblk_wq, &disk->remote->recover, 0);
 }
@@ -251,7 +251,7 @@ void datblk_disk_abort(struct datblk_disk *disk)
  * @disk: the disk
  *
  * Context: any.
- * Return: true: end the session, so that the requests fail.
+ * Return: true if the session must end, so that the requests fail.
  */
 bool datblk_disk_removal_expired(const struct datblk_disk *disk)
 {

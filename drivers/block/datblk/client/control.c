@@ -142,7 +142,7 @@ static unsigned int datblk_remote_disks(const struct datblk_remote *remote)
 	return count;
 }
 
-/* Lets a disk share the connections of another one, if there are any. datblk_disks_lock held */
+/* Lets a disk share the connections of other disks, if they match. datblk_disks_lock held */
 static void datblk_disk_find_remote(struct datblk_disk *disk)
 {
 	struct datblk_remote *own = disk->remote, *remote;

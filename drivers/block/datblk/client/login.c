@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include "client.h"
 
-/* The client waits as long for the answer to a ping */
+/* As long as the client waits for the answer to a ping */
 #define ANSWER_TIMEOUT	(25 * HZ)
 
 static void datblk_login_describe(const struct datblk_queue *queue, const struct datblk_disk *disk,
@@ -243,7 +243,7 @@ static int datblk_login_send(struct datblk_queue *queue, const struct datblk_dis
 {
 	struct datblk_remote *remote = queue->remote;
 
-	/* The last command may still be on a list of the queue */
+	/* After a loss, the previous LOGIN or LOGOUT may still be on a list of the queue */
 	if (READ_ONCE(remote->lost))
 		return -ENOTCONN;
 	memset(queue->login_data, 0, DATBLK_LOGIN_BYTES);
@@ -297,7 +297,7 @@ static int datblk_login_command(struct datblk_queue *queue, const struct datblk_
 	return datblk_login_refused(queue);
 }
 
-/* As datblk_login_with_key(), but the caller checks the proof of the server */
+/* Like datblk_login_with_key(), but the caller checks the proof of the server */
 static int datblk_login_again_with_key(struct datblk_queue *queue, const struct datblk_disk *disk,
 				       struct datblk_transcript *t)
 {
@@ -319,8 +319,8 @@ static int datblk_login_again_with_key(struct datblk_queue *queue, const struct 
  * @disk:  the disk, which has a login number
  *
  * Context: process.
- * Return: as datblk_login(). If the server does not answer, the session is lost. After any other
- * error the queue has no login of the disk.
+ * Return: the same as datblk_login(). If the server does not answer, the session is lost. After any
+ * other error the queue has no login of the disk.
  */
 int datblk_login_again(struct datblk_queue *queue, struct datblk_disk *disk)
 {

@@ -41,7 +41,7 @@ static int datblk_session_connect(struct datblk_remote *remote, struct datblk_qu
 	return datblk_queue_open(queue);
 }
 
-/* Connects all queues, and so logs one disk in. After an error the session is closed */
+/* Connects all queues, which logs in one disk. After an error the session is closed */
 static int datblk_session_open_for(struct datblk_remote *remote, struct datblk_disk *disk)
 {
 	unsigned int i;
@@ -151,14 +151,14 @@ void datblk_session_close(struct datblk_remote *remote)
 }
 
 /**
- * datblk_session_lost - a connection cannot be used any more
+ * datblk_session_lost - note that a session cannot be used any more
  * @remote: the server
  *
  * Context: any.
  */
 void datblk_session_lost(struct datblk_remote *remote)
 {
-	/* A session that is about to go live looks at this after it has changed the state */
+	/* datblk_session_live() checks this after it has changed the state */
 	smp_store_mb(remote->lost, true);
 	if (cmpxchg(&remote->state, DATBLK_LIVE, DATBLK_RECOVERING) == DATBLK_LIVE)
 		mod_delayed_work(datblk_wq, &remote->recover, 0);
@@ -182,7 +182,7 @@ static void datblk_session_resume(struct datblk_remote *remote)
 			datblk_disk_resume(disk);
 }
 
-/* The session is closed, or is about to be */
+/* Takes the disks out of a session that is closed, or is about to be closed */
 static void datblk_session_disks_recover(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
@@ -474,7 +474,7 @@ static bool datblk_session_renew(struct datblk_remote *remote)
 	return true;
 }
 
-/* If disks that were left out wait for the session, tries later to log them in */
+/* If disks that were left out wait for the session, schedules another attempt to log them in */
 static void datblk_session_wait_for_disks(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
@@ -516,7 +516,7 @@ static void datblk_session_replace(struct datblk_remote *remote)
 		datblk_session_close(remote);
 		return;
 	}
-	/* In any other state nobody would start this work for the next loss */
+	/* In any other state, the next loss of the session would not queue this work */
 	if (remote->open && !READ_ONCE(remote->lost) && READ_ONCE(remote->state) == DATBLK_LIVE &&
 	    !datblk_session_renew(remote)) {
 		datblk_session_admit_waiting(remote);

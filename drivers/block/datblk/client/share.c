@@ -45,7 +45,7 @@ void datblk_disk_resume(struct datblk_disk *disk)
 }
 
 /*
- * Gives a disk a login number that no other login of the session has. There is one, because
+ * Gives a disk a login number that no other login of the session has. One is free, because
  * datblk_tags_reserve() limits the number of disks.
  */
 static void datblk_disk_take_number(struct datblk_disk *disk)
@@ -58,8 +58,8 @@ static void datblk_disk_take_number(struct datblk_disk *disk)
  * datblk_disk_log_out - end the logins of a disk
  * @disk: a disk without requests in flight; nothing happens if it is not logged in
  *
- * The session stays if other disks are logged in. Otherwise it is closed, because the server would
- * end connections without a login; disks that were left out wait for the next session.
+ * The session stays open if other disks are logged in. Otherwise it is closed, because the server
+ * would end connections without a login; disks that were left out wait for the next session.
  *
  * Context: process, remote->lock held.
  */
@@ -303,8 +303,9 @@ int datblk_disk_join(struct datblk_disk *disk)
  * @remote: a server with a session that is about to go live
  *
  * The server ends the connections of all disks when one device has lost writes, has changed, or has
- * been disabled. The requests of the other disks did not cause that. If the device of no disk has
- * changed, each disk may have ended the session.
+ * been disabled. The requests of the other disks did not cause that. A disk that used the last
+ * session and has not logged in again counts as changed. If no disk has changed, each disk may have
+ * ended the session.
  *
  * Context: process, remote->lock held.
  */

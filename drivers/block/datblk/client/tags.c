@@ -5,7 +5,7 @@
  * A disk without the option share needs none of this.
  *
  * A disk that has no command in flight always gets a tag: one tag is reserved for each such disk,
- * and one more for the next disk, if there may be one. A disk that gets no tag has commands in
+ * and one more for the next disk, if another disk may join. A disk that gets no tag has commands in
  * flight, and the block layer dispatches its request again when one of them completes. While the
  * disk waits, the other disks take no more than their share.
  *
@@ -28,7 +28,7 @@ unsigned int datblk_tags_disks(const struct datblk_limits *limits)
 	return min_t(unsigned int, DATBLK_LOGINS, READ_ONCE(limits->depth));
 }
 
-/* Tags that are reserved for disks without a command, and for the next disk */
+/* Tags that are reserved for disks with no command in flight, and for the next disk */
 static unsigned int datblk_tags_kept(const struct datblk_tag_pool *pool,
 				     const struct datblk_remote *remote)
 {

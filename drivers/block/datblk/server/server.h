@@ -186,8 +186,9 @@ struct datblk_srv_login {
 };
 
 /*
- * A connection of a client. It is on the list of its port from its admission, before its objects of
- * DAT are created; its end waits for that. Members without another remark are constant after that.
+ * A connection of a client. It is on the list of its port from its admission on, before its DAT
+ * objects are created. Its release waits until that is done. Members without a remark are constant
+ * from then on.
  */
 struct datblk_connection {
 	struct datblk_port *port;		/* constant; valid until the release */

@@ -69,7 +69,7 @@ static struct datblk_command read_command(u8 number)
 	};
 }
 
-/* A login of a new disk, on a host of its own */
+/* A login of a new disk; no other file uses its host number */
 static struct datblk_login describe(const struct hostile_peer *peer, const char *name)
 {
 	static u16 disk;

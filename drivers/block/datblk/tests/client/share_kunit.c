@@ -166,7 +166,7 @@ static void dead(struct kunit *test)
 	disk_unmake(disk);
 }
 
-/* Loses a session, which must count this often for a command of the first and second disk */
+/* Loses a session. The loss must count this often for a command of the first and second disk */
 static void loses(struct kunit *test, struct datblk_remote *remote, unsigned int first,
 		  unsigned int second)
 {
@@ -189,7 +189,7 @@ static void loses(struct kunit *test, struct datblk_remote *remote, unsigned int
 	}
 }
 
-/* A device that has lost writes ends the session of all disks. It counts only for its requests */
+/* A device that has lost writes ends the session of all disks. Only its requests count the loss */
 static void fault(struct kunit *test)
 {
 	struct datblk_remote *remote = remote_alloc(test);
