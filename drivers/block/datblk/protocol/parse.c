@@ -360,7 +360,7 @@ static enum datblk_flaw datblk_parse_command(const void *from, const struct datb
 	cmd->key = le32_to_cpu(c.key);
 	cmd->login = c.login;
 	cmd->offset = 0;
-	if (memchr_inv(c.reserved, 0, sizeof(c.reserved)))
+	if (c.reserved[0] | c.reserved[1] | c.reserved[2])
 		return DATBLK_FLAW_RESERVED;
 	return datblk_parse_check(cmd, limits);
 }

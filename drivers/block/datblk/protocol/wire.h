@@ -24,7 +24,7 @@
 #include <linux/types.h>
 
 #define DATBLK_MAGIC		0x6b6c6264	/* "dblk" */
-#define DATBLK_VERSION		4
+#define DATBLK_VERSION		5
 #define DATBLK_QUAL		4421		/* usual connection qualifier of a port */
 
 #define DATBLK_SECTOR		512		/* unit of sectors, lengths and inline data */

@@ -31,6 +31,28 @@ static void datblk_host_key_free(struct datblk_host_key *entry)
 }
 
 /**
+ * datblk_auth_has_key - check whether clients need a key for an export
+ * @export: the export
+ *
+ * Context: process, datblk_srv_lock held.
+ * Return: true if all clients or some of them need one.
+ */
+bool datblk_auth_has_key(const struct datblk_export *export)
+{
+	return export->key || !list_empty(&export->host_keys);
+}
+
+/*
+ * A key was removed. If it was the last one, this ends the connections: a login without a key could
+ * end them from now on, and they may also be used for devices with keys. datblk_srv_lock held.
+ */
+static void datblk_auth_removed(struct datblk_export *export)
+{
+	if (!datblk_auth_has_key(export))
+		datblk_export_end_connections(export);
+}
+
+/**
  * datblk_auth_set_key - set or remove the key of an export
  * @export: the export; later logins need the new key
  * @hex:    the key, or "": none
@@ -46,21 +68,11 @@ int datblk_auth_set_key(struct datblk_export *export, const char *hex)
 		return PTR_ERR(key);
 	mutex_lock(&datblk_srv_lock);
 	swap(export->key, key);
+	if (key)
+		datblk_auth_removed(export);
 	mutex_unlock(&datblk_srv_lock);
 	datblk_key_free(key);
 	return 0;
-}
-
-/**
- * datblk_auth_has_key - check whether clients need a key for an export
- * @export: the export
- *
- * Context: process, datblk_srv_lock held.
- * Return: true if all clients or some of them need one.
- */
-bool datblk_auth_has_key(const struct datblk_export *export)
-{
-	return export->key || !list_empty(&export->host_keys);
 }
 
 static struct datblk_host_key *datblk_auth_find_host(struct datblk_export *export, u64 host)
@@ -90,6 +102,8 @@ static int datblk_auth_replace_host(struct datblk_export *export, u64 host,
 		list_del(&was->link);
 	if (!err && entry)
 		list_add_tail(&entry->link, &export->host_keys);
+	if (!err && was)
+		datblk_auth_removed(export);
 	mutex_unlock(&datblk_srv_lock);
 	if (!err)
 		datblk_host_key_free(was);

@@ -86,6 +86,14 @@ static bool datblk_cmd_take_buffer(struct datblk_srv_command *cmd)
 	return cmd->buffer >= 0;
 }
 
+/* For tracepoints. Another LOGIN may change the login while a command has no device */
+static const struct datblk_login *datblk_cmd_req(const struct datblk_srv_command *cmd)
+{
+	static const struct datblk_login none;
+
+	return datblk_for_device(&cmd->c) ? &cmd->login->req : &none;
+}
+
 /* Answers a command without I/O, when the upcall ends */
 static void datblk_cmd_refuse(struct datblk_srv_command *cmd, u8 status)
 {
@@ -126,7 +134,7 @@ static void datblk_cmd_of_connection(struct datblk_srv_command *cmd)
 
 static void datblk_cmd_start(struct datblk_srv_command *cmd)
 {
-	const struct datblk_login *req = &cmd->login->req;
+	const struct datblk_login *req = datblk_cmd_req(cmd);
 	u8 status = datblk_check_command(&cmd->login->geo, &cmd->c);
 
 	trace_datblk_srv_command(req->host, req->disk, req->queue, &cmd->c);
@@ -233,7 +241,7 @@ static void datblk_conn_take_command(struct datblk_connection *conn, struct datb
 				     struct datblk_wire_answer *header)
 {
 	bool inlined = datblk_cmd_has_data(cmd) && cmd->c.flags & DATBLK_INLINE;
-	const struct datblk_login *req = &cmd->login->req;
+	const struct datblk_login *req = datblk_cmd_req(cmd);
 
 	trace_datblk_srv_answer(req->host, req->disk, req->queue, cmd->c.tag, cmd->status);
 	datblk_fill_answer(header, &(struct datblk_answer){

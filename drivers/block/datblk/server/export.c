@@ -93,7 +93,13 @@ int datblk_export_claim(struct datblk_export *export, struct file *file)
 	return err;
 }
 
-static void datblk_export_end_connections(struct datblk_export *export)
+/**
+ * datblk_export_end_connections - end the connections of all logins to an export
+ * @export: the export; its clients may log in again
+ *
+ * Context: process, datblk_srv_lock held.
+ */
+void datblk_export_end_connections(struct datblk_export *export)
 {
 	struct datblk_srv_login *login;
 

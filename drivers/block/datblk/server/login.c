@@ -13,6 +13,12 @@
 
 #define ADDRESS_MAX	64
 
+/*
+ * All upcalls together may have one LOGIN that waits for datblk_srv_lock, so that clients who send
+ * many cannot delay the flushes and logins of others.
+ */
+static DEFINE_MUTEX(datblk_login_turn);
+
 /* Limits that the server grants, whatever the client asks for */
 static void datblk_login_grant(struct datblk_limits *limits)
 {
@@ -56,20 +62,21 @@ static void datblk_login_replace(struct datblk_srv_login *login, const struct da
  * Returns DATBLK_ADMIT, or why the login must be refused: a late one is BUSY, too, if one that is
  * not late would be.
  */
-static unsigned int datblk_login_earlier_logins(struct datblk_export *export,
-						const struct datblk_login *req,
-						const struct sockaddr *peer)
+static unsigned int datblk_login_earlier_logins(const struct datblk_attempt *attempt)
 {
+	const struct datblk_login *req = &attempt->req;
+	struct datblk_export *export = attempt->export;
 	struct datblk_srv_login *login;
 	bool late = false, ending = false;
 
+	datblk_export_lost_writes(export, 0);
 	list_for_each_entry(login, &export->logins, of_export) {
 		if (login->req.host != req->host)
 			continue;
 		if (datblk_login_late(req, &login->req))
 			late = true;
 		else if (datblk_login_replaces(req, &login->req) && !datblk_login_over(login))
-			datblk_login_replace(login, req, peer);
+			datblk_login_replace(login, req, attempt->peer);
 		if (datblk_login_over(login))
 			ending = true;
 	}
@@ -123,14 +130,9 @@ static unsigned int datblk_login_check(struct datblk_attempt *attempt)
 	if (!datblk_login_address_allowed(export->clients, attempt->peer))
 		return DATBLK_REFUSE_CLIENT;
 	status = datblk_auth_check(export, attempt);
-	if (status != DATBLK_ADMIT)
-		return status;
-	datblk_export_lost_writes(export, 0);
-	status = datblk_login_earlier_logins(export, req, attempt->peer);
-	if (status != DATBLK_ADMIT)
-		return status;
-	attempt->export = export;
-	return DATBLK_ADMIT;
+	if (status == DATBLK_ADMIT)
+		attempt->export = export;
+	return status;
 }
 
 /* datblk_srv_lock held. The login is on the list of its export */
@@ -148,7 +150,7 @@ static void datblk_login_welcome(struct datblk_attempt *attempt,
 static unsigned int datblk_login_admit(struct datblk_port *port, struct datblk_attempt *attempt,
 				       struct datblk_connection *conn)
 {
-	unsigned int status = datblk_login_check(attempt);
+	unsigned int status = datblk_login_check(attempt) ?: datblk_login_earlier_logins(attempt);
 
 	if (status != DATBLK_ADMIT)
 		return status;
@@ -185,6 +187,9 @@ static unsigned int datblk_login_admit_again(struct datblk_attempt *attempt,
 	/* The previous login with this number still has I/O, or is ending */
 	if (conn->logins[number].export)
 		return DATBLK_REFUSE_BUSY;
+	status = datblk_login_earlier_logins(attempt);
+	if (status != DATBLK_ADMIT)
+		return status;
 	attempt->why = datblk_login_device_full(attempt);
 	if (attempt->why)
 		return DATBLK_REFUSE_RESOURCES;
@@ -360,10 +365,12 @@ u8 datblk_login_execute(struct datblk_srv_command *cmd)
 	const void *reply;
 	size_t size;
 
+	mutex_lock(&datblk_login_turn);
 	mutex_lock(&datblk_srv_lock);
 	if (!memchr_inv(attempt.data + attempt.size, 0, DATBLK_LOGIN_BYTES - attempt.size))
 		status = datblk_login_admit_again(&attempt, conn, cmd->c.login);
 	mutex_unlock(&datblk_srv_lock);
+	mutex_unlock(&datblk_login_turn);
 	reply = datblk_login_reply(&attempt, status, &size);
 	memset(answer, 0, DATBLK_LOGIN_BYTES);
 	memcpy(answer, reply, size);

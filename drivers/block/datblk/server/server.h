@@ -243,6 +243,7 @@ int datblk_export_disable(struct datblk_export *export);
 void datblk_export_remove(struct datblk_export *export);
 int datblk_export_set_read_only(struct datblk_export *export, bool value);
 int datblk_export_revalidate_size(struct datblk_export *export);
+void datblk_export_end_connections(struct datblk_export *export);
 void datblk_export_check(struct datblk_export *export);
 struct datblk_export *datblk_export_find(const char *name);
 struct datblk_export *datblk_export_next(const char *after, const struct sockaddr *peer);
