@@ -153,6 +153,7 @@ struct datblk_remote {
 	bool keyed;			/* its disks have keys; constant */
 	bool ready;			/* it has had a session; lock */
 	int id;				/* of the disk that created it; constant */
+	u32 sessions;			/* number of sessions so far; lock */
 	u16 number;			/* of the disk of the connection requests; lock */
 	u16 logins;			/* bits of the login numbers in use; lock */
 	struct datblk_disk *leader;	/* connects, and probes, for all; lock, READ_ONCE */
@@ -183,6 +184,7 @@ struct datblk_remote {
 	unsigned long live_at;		/* jiffies when the session went live */
 	unsigned long command_at;	/* jiffies of its first command; READ_ONCE */
 	unsigned int backoff;		/* ms until the next attempt */
+	unsigned int login_backoff;	/* the same, to log in disks that were left out */
 	struct delayed_work recover;
 	struct delayed_work probe;
 	struct datblk_queue *queues;
@@ -250,7 +252,6 @@ struct datblk_queue {
 	spinlock_t lock;		/* guards the following; bottom halves off */
 	struct datblk_pdu **pdus;	/* that have been queued and not answered, by tag */
 	unsigned int busy;		/* their number */
-	struct datblk_tag_pool tags;	/* used if disks may share the connection */
 	struct list_head pending;	/* commands that wait to be sent */
 	struct list_head flying;	/* commands that were posted, the oldest one first */
 	unsigned int waiting;		/* their number */
@@ -267,6 +268,7 @@ struct datblk_queue {
 	bool pinging;			/* the ping has not been answered */
 	bool greeting;			/* and it is the one of the login */
 	unsigned long pinged;		/* jiffies when it was queued */
+	struct datblk_tag_pool tags;	/* used if disks may share the connection; lock */
 	/* Outcome of the connection attempt: written by the upcall before it completes it */
 	struct completion outcome;
 	bool established;
@@ -349,7 +351,7 @@ void datblk_disk_take_changes(struct datblk_disk *disk);
 int datblk_disk_check(struct datblk_disk *disk);
 void datblk_disk_fail(struct datblk_disk *disk);
 void datblk_session_fail_others(struct datblk_remote *remote);
-void datblk_disk_leave_out(struct datblk_disk *disk);
+void datblk_disk_leave_out(struct datblk_disk *disk, int err);
 int datblk_disk_join(struct datblk_disk *disk);
 void datblk_session_find_fault(struct datblk_remote *remote);
 
@@ -407,6 +409,7 @@ void datblk_tags_put(struct datblk_tag_pool *pool, unsigned int tag, unsigned in
 bool datblk_tags_take_for(struct datblk_queue *queue, struct blk_mq_hw_ctx *hctx,
 			  struct datblk_pdu *pdu);
 void datblk_tags_return(struct datblk_queue *queue, const struct datblk_pdu *pdu);
+void datblk_tags_forget(struct datblk_remote *remote, const struct request_queue *q);
 int datblk_tags_reserve(struct datblk_remote *remote);
 
 extern const struct blk_mq_ops datblk_mq_ops;

@@ -101,26 +101,42 @@ static int datblk_disk_log_in_first(struct datblk_disk *disk)
 	return err;
 }
 
+static void datblk_disk_unmake(struct datblk_disk *disk)
+{
+	put_disk(disk->gendisk);
+	blk_mq_free_tag_set(&disk->set);
+	disk->gendisk = NULL;
+}
+
 /*
- * Connects another disk. remote->lock held. If the session is lost meanwhile, the disk waits for
- * the next one.
+ * Connects another disk. remote->lock held, but not while the gendisk is allocated: that waits for
+ * a CPU to go offline, which waits for requests of the other disks, and these may need a new
+ * session. Returns -ESTALE if the session has been lost meanwhile.
  */
 static int datblk_disk_connect_next(struct datblk_disk *disk)
 {
 	struct datblk_remote *remote = disk->remote;
 	int err = datblk_disk_log_in_first(disk);
+	u32 session = remote->sessions;
 
 	if (err)
 		return err;
+	mutex_unlock(&remote->lock);
 	err = datblk_disk_make(disk);
-	if (err) {
-		datblk_disk_log_out(disk);
-		WRITE_ONCE(remote->members, remote->members - 1);
-		return err;
+	mutex_lock(&remote->lock);
+	if (!err && session == remote->sessions && !READ_ONCE(remote->removed) &&
+	    READ_ONCE(remote->state) == DATBLK_LIVE) {
+		list_add_tail(&disk->of_remote, &remote->disks);
+		datblk_disk_live(disk);
+		return 0;
 	}
-	list_add_tail(&disk->of_remote, &remote->disks);
-	datblk_disk_live(disk);
-	return 0;
+	if (!err)
+		datblk_disk_unmake(disk);
+	if (session == remote->sessions)
+		datblk_disk_log_out(disk);
+	disk->logged_in = false;
+	WRITE_ONCE(remote->members, remote->members - 1);
+	return err ?: -ESTALE;
 }
 
 /*
@@ -137,7 +153,10 @@ static int datblk_disk_connect_session(struct datblk_disk *disk)
 	int err;
 
 	do {
-		mutex_lock(&remote->lock);
+		err = -EINTR;
+		again = false;
+		if (mutex_lock_killable(&remote->lock))
+			break;
 		again = remote->ready;
 		err = again ? datblk_disk_connect_next(disk) : datblk_disk_connect_first(disk);
 		mutex_unlock(&remote->lock);
@@ -167,6 +186,7 @@ static bool datblk_disk_unlist(struct datblk_disk *disk)
 		WRITE_ONCE(remote->removed, true);
 		return true;
 	}
+	datblk_tags_forget(remote, disk->gendisk->queue);
 	datblk_disk_log_out(disk);
 	if (remote->leader == disk)
 		WRITE_ONCE(remote->leader, datblk_first_disk(remote));
@@ -219,9 +239,7 @@ int datblk_disk_connect(struct datblk_disk *disk)
 	}
 	WRITE_ONCE(disk->deleting, true);
 	datblk_disk_leave(disk);
-	put_disk(disk->gendisk);
-	blk_mq_free_tag_set(&disk->set);
-	disk->gendisk = NULL;
+	datblk_disk_unmake(disk);
 	return err;
 }
 

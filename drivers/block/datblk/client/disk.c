@@ -229,7 +229,7 @@ static int datblk_disk_alloc_tags(struct datblk_disk *disk)
  * datblk_disk_make - allocate the memory and the gendisk of a disk
  * @disk: a disk that has logged in for the first time
  *
- * Context: process, remote->lock held.
+ * Context: process. If the server has other disks, the caller does not hold remote->lock.
  * Return: 0 or a negative error code.
  */
 int datblk_disk_make(struct datblk_disk *disk)

@@ -48,6 +48,7 @@ static int datblk_session_open_for(struct datblk_remote *remote, struct datblk_d
 	int err = 0;
 
 	disk->incarnation++;
+	remote->sessions++;
 	WRITE_ONCE(remote->leader, disk);
 	remote->number = disk->number;
 	remote->refused = false;
@@ -84,6 +85,7 @@ static int datblk_session_open_for(struct datblk_remote *remote, struct datblk_d
 int datblk_session_open(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
+	bool busy = false;
 	int err = -ENODEV;
 
 	remote->reason = "the disk is being removed";
@@ -93,15 +95,17 @@ int datblk_session_open(struct datblk_remote *remote)
 		err = datblk_session_open_for(remote, disk);
 		if (!err || !remote->refused || list_is_singular(&remote->disks))
 			break;
-		datblk_disk_leave_out(disk);
+		busy = busy || err == -EBUSY;
+		datblk_disk_leave_out(disk, err);
 	}
 	if (err)
-		return err;
+		return busy && remote->refused ? -EBUSY : err;
 	list_for_each_entry(disk, &remote->disks, of_remote) {
 		if (disk->logged_in || !datblk_disk_waits(disk) || READ_ONCE(remote->lost))
 			continue;
-		if (datblk_disk_log_in(disk))
-			datblk_disk_leave_out(disk);
+		err = datblk_disk_log_in(disk);
+		if (err)
+			datblk_disk_leave_out(disk, err);
 	}
 	remote->reason = NULL;
 	remote->refused = false;
@@ -300,6 +304,7 @@ static void datblk_session_go_live(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
 
+	remote->login_backoff = 0;
 	datblk_session_find_fault(remote);
 	list_for_each_entry(disk, &remote->disks, of_remote)
 		if (disk->logged_in)
@@ -326,7 +331,7 @@ static int datblk_session_check(struct datblk_remote *remote)
 			continue;
 		if (READ_ONCE(remote->lost) || !--left)
 			return err;
-		datblk_disk_leave_out(disk);
+		datblk_disk_leave_out(disk, err);
 		datblk_disk_log_out(disk);
 	}
 	datblk_session_choose_leader(remote);
@@ -384,13 +389,14 @@ static bool datblk_session_wanted(const struct datblk_remote *remote)
 }
 
 /* A random delay, so that the disks of all clients do not reconnect at the same time */
-static void datblk_session_try_later(struct datblk_remote *remote)
+static void datblk_session_try_later(struct datblk_remote *remote, unsigned int *backoff)
 {
-	unsigned int ms = clamp_t(unsigned int, remote->backoff, BACKOFF_MIN, BACKOFF_MAX);
+	unsigned int ms = clamp_t(unsigned int, *backoff, BACKOFF_MIN, BACKOFF_MAX);
 
-	mod_delayed_work(datblk_wq, &remote->recover,
-			 msecs_to_jiffies(ms / 2 + get_random_u32() % ms));
-	remote->backoff = ms * 2;
+	/* This does not postpone a run that a loss or a removal has queued meanwhile */
+	queue_delayed_work(datblk_wq, &remote->recover,
+			   msecs_to_jiffies(ms / 2 + get_random_u32() % ms));
+	*backoff = ms * 2;
 }
 
 static bool datblk_session_deleting(const struct datblk_remote *remote)
@@ -466,9 +472,11 @@ static bool datblk_session_renew(struct datblk_remote *remote)
 	datblk_session_close(remote);
 	datblk_paths_restore(remote, paths);
 	remote->renewing = true;
-	list_for_each_entry(disk, &remote->disks, of_remote)
+	list_for_each_entry(disk, &remote->disks, of_remote) {
 		if (disk->had_session)
 			disk->good_at = jiffies;
+		disk->had_session = false;
+	}
 	remote->backoff = 0;
 	remote->tried = 0;
 	return true;
@@ -482,26 +490,24 @@ static void datblk_session_wait_for_disks(struct datblk_remote *remote)
 
 	list_for_each_entry(disk, &remote->disks, of_remote)
 		found = found || (!disk->logged_in && datblk_disk_waits(disk));
-	if (!found)
-		return;
-	datblk_session_try_later(remote);
-	/* If the session was lost just now, the call above has postponed its replacement */
-	if (READ_ONCE(remote->lost))
-		mod_delayed_work(datblk_wq, &remote->recover, 0);
+	if (found)
+		datblk_session_try_later(remote, &remote->login_backoff);
 }
 
 /* Logs the disks that were left out in to the session that the others use */
 static void datblk_session_admit_waiting(struct datblk_remote *remote)
 {
 	struct datblk_disk *disk;
+	int err;
 
 	list_for_each_entry(disk, &remote->disks, of_remote) {
 		if (disk->logged_in || READ_ONCE(remote->lost))
 			continue;
 		if (datblk_disk_waits(disk)) {
-			if (!datblk_disk_join(disk))
+			err = datblk_disk_join(disk);
+			if (!err)
 				continue;
-			datblk_disk_leave_out(disk);
+			datblk_disk_leave_out(disk, err);
 		}
 		datblk_disk_fail(disk);
 	}
@@ -537,7 +543,7 @@ static void datblk_session_replace(struct datblk_remote *remote)
 	if (at_once)
 		mod_delayed_work(datblk_wq, &remote->recover, 0);
 	else
-		datblk_session_try_later(remote);
+		datblk_session_try_later(remote, &remote->backoff);
 }
 
 /**

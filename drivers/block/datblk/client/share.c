@@ -257,13 +257,17 @@ void datblk_session_fail_others(struct datblk_remote *remote)
 /**
  * datblk_disk_leave_out - let a disk wait while the others use the session
  * @disk: a disk that cannot log in, or whose device is another one; remote->reason says why
+ * @err:  what the login returned. After -EBUSY nobody knows whether the device has changed, and the
+ *	  disk is not to blame for the end of the last session.
  *
  * Context: process, remote->lock held.
  */
-void datblk_disk_leave_out(struct datblk_disk *disk)
+void datblk_disk_leave_out(struct datblk_disk *disk, int err)
 {
 	const char *reason = disk->remote->reason;
 
+	if (err == -EBUSY)
+		disk->changed = false;
 	if (reason != disk->reason && disk->state != DATBLK_CONNECTING)
 		pr_warn("datblk%d: no login to %s, device %s: %s\n", disk->id,
 			datblk_path(disk->remote)->address, disk->options.device, reason);
@@ -291,6 +295,9 @@ int datblk_disk_join(struct datblk_disk *disk)
 		datblk_disk_log_out(disk);
 		return -ENODEV;
 	}
+	/* See datblk_session_find_fault(): the server has refused the disk until now */
+	if (memcmp(&disk->geo, &disk->next_geo, sizeof(disk->geo)))
+		WRITE_ONCE(disk->at_fault, true);
 	disk->geo = disk->next_geo;
 	datblk_disk_take_changes(disk);
 	datblk_disk_live(disk);

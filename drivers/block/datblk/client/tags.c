@@ -110,7 +110,7 @@ bool datblk_tags_take_for(struct datblk_queue *queue, struct blk_mq_hw_ctx *hctx
 
 	spin_lock_bh(&queue->lock);
 	tag = datblk_tags_take(&queue->tags, queue->remote, pdu->c.login);
-	/* The pointer is valid while the login waits, because the request is not complete */
+	/* The pointer is valid until datblk_tags_forget() */
 	if (tag < 0)
 		queue->tags.hctxs[pdu->c.login] = hctx;
 	spin_unlock_bh(&queue->lock);
@@ -136,6 +136,33 @@ void datblk_tags_return(struct datblk_queue *queue, const struct datblk_pdu *pdu
 		waiters &= ~BIT(pdu->c.login);
 	for_each_set_bit(i, &waiters, DATBLK_LOGINS)
 		blk_mq_run_hw_queue(queue->tags.hctxs[i], true);
+}
+
+/**
+ * datblk_tags_forget - run no hardware queue of a disk any more
+ * @remote: the server of the disk
+ * @q:      queue of the disk, which has no request
+ *
+ * A request that has waited for a tag may be gone: dm-multipath takes it back, and may then send it
+ * over another path. The disk may have waited with the number of an earlier login.
+ *
+ * Context: process.
+ */
+void datblk_tags_forget(struct datblk_remote *remote, const struct request_queue *q)
+{
+	unsigned int i, login;
+
+	for (i = 0; i < remote->options.queues; i++) {
+		struct datblk_tag_pool *pool = &remote->queues[i].tags;
+
+		spin_lock_bh(&remote->queues[i].lock);
+		for (login = 0; login < DATBLK_LOGINS; login++) {
+			if (!(pool->waiters & BIT(login)) || pool->hctxs[login]->queue != q)
+				continue;
+			pool->waiters &= ~BIT(login);
+		}
+		spin_unlock_bh(&remote->queues[i].lock);
+	}
 }
 
 static bool datblk_tags_fit(struct datblk_remote *remote)

@@ -205,6 +205,11 @@ static void fault(struct kunit *test)
 	a->changed = true;
 	b->changed = true;
 	loses(test, remote, 1, 1);
+	/* The server has refused a disk, because it still has commands in flight */
+	a->changed = true;
+	b->changed = true;
+	datblk_disk_leave_out(b, -EBUSY);
+	loses(test, remote, 1, 0);
 	/* Both disks log in again. The device of the first one has another instance */
 	a->next_geo.instance++;
 	b->changed = true;

@@ -13,6 +13,7 @@ static struct datblk_remote *remote_alloc(struct kunit *test, unsigned int depth
 	KUNIT_ASSERT_NOT_NULL(test, remote);
 	remote->queues = kunit_kzalloc(test, sizeof(*remote->queues), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, remote->queues);
+	remote->queues->remote = remote;
 	spin_lock_init(&remote->queues->lock);
 	remote->options.queues = 1;
 	remote->limits.depth = depth;
@@ -156,11 +157,41 @@ static void fair(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool->held[0], 30);
 }
 
+/*
+ * A disk is removed that has waited for a tag, and no longer has the request: only its own hardware
+ * queue is forgotten
+ */
+static void forgotten(struct kunit *test)
+{
+	struct datblk_remote *remote = remote_alloc(test, 4);
+	struct blk_mq_hw_ctx *hctx = kunit_kcalloc(test, 2, sizeof(*hctx), GFP_KERNEL);
+	struct request_queue *q = kunit_kcalloc(test, 2, sizeof(*q), GFP_KERNEL);
+	struct datblk_pdu *pdu = kunit_kzalloc(test, sizeof(*pdu), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_TRUE(test, hctx && q && pdu);
+	remote->members = 2;
+	for (i = 0; i < 2; i++) {
+		hctx[i].queue = &q[i];
+		KUNIT_ASSERT_GE(test, take(remote, i), 0);
+	}
+	take_all(remote, 0);
+	for (i = 0; i < 2; i++) {
+		pdu->c.login = i;
+		KUNIT_ASSERT_FALSE(test, datblk_tags_take_for(remote->queues, &hctx[i], pdu));
+	}
+	datblk_tags_forget(remote, &q[1]);
+	KUNIT_EXPECT_EQ(test, remote->queues->tags.waiters, BIT(0));
+	datblk_tags_forget(remote, &q[0]);
+	KUNIT_EXPECT_EQ(test, remote->queues->tags.waiters, 0);
+}
+
 static struct kunit_case tags_cases[] = {
 	KUNIT_CASE(never_without),
 	KUNIT_CASE(next_disk),
 	KUNIT_CASE(alone),
 	KUNIT_CASE(fair),
+	KUNIT_CASE(forgotten),
 	{}
 };
 
