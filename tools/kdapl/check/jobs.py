@@ -19,8 +19,9 @@ STOCK = ("stock-6.1", "stock-6.12")
 SOURCES = {
     "kdapl": ("drivers/infiniband/ulp/kdapl", "-drivers/infiniband/ulp/kdapl/tests", "include",
               "Kbuild"),
-    "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
-    "datblk": ("drivers/block/datblk", "tools/datblk"),
+    "suites": ("drivers/infiniband/ulp/kdapl/tests", "drivers/block/datblk/tests",
+               f"{CHECK}/suites.py"),
+    "datblk": ("drivers/block/datblk", "-drivers/block/datblk/tests", "tools/datblk"),
     "guest": (f"{CHECK}/run-guest", f"{CHECK}/build-modules", f"{CHECK}/env.sh",
               f"{LAB}/compilers.sh", f"{LAB}/run-in-root", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
               f"{LAB}/requirements.txt",
