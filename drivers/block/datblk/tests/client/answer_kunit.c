@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite datblk_answers: which command a message that has only data answers. The queue has no
+ * connection, so the session is lost after each message, when the receive cannot be posted again.
+ */
+#include <kunit/test.h>
+#include <linux/blk-mq.h>
+#include "client/client.h"
+
+#define TAGS	4
+
+/* A queue with requests, of which none has been sent */
+struct bench {
+	struct datblk_remote remote;
+	struct datblk_disk disk;
+	struct datblk_queue queue;
+	struct request_queue q;
+	struct kdat_region receive;
+	struct datblk_pdu *pdus[TAGS + 2];
+	struct datblk_pdu ping, login;
+	struct {
+		struct request rq;
+		struct datblk_pdu pdu;
+	} requests[TAGS];
+	u8 message[DATBLK_MESSAGE_MAX];
+	u8 login_data[DATBLK_LOGIN_BYTES];
+};
+
+static struct bench *bench_alloc(struct kunit *test)
+{
+	struct bench *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	struct datblk_queue *queue;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	queue = &b->queue;
+	b->remote.limits = (struct datblk_limits){
+		.depth = TAGS, .inline_max = DATBLK_INLINE_MAX, .io_max = SZ_64K,
+	};
+	init_waitqueue_head(&b->remote.repeated);
+	b->remote.path_count = 1;
+	b->disk.remote = &b->remote;
+	b->q.queuedata = &b->disk;
+	b->receive.address = b->message;
+	spin_lock_init(&queue->lock);
+	INIT_LIST_HEAD(&queue->pending);
+	INIT_LIST_HEAD(&queue->flying);
+	queue->remote = &b->remote;
+	queue->path = &b->remote.paths[0];
+	queue->receives.regions = &b->receive;
+	queue->pdus = b->pdus;
+	queue->ping = &b->ping;
+	queue->login = &b->login;
+	queue->login_data = b->login_data;
+	for (i = 0; i < TAGS; i++) {
+		b->requests[i].rq.q = &b->q;
+		b->requests[i].pdu.status = BLK_STS_AGAIN;
+		b->requests[i].pdu.c = (struct datblk_command){
+			.op = DATBLK_OP_READ, .flags = DATBLK_INLINE, .tag = i,
+			.length = DATBLK_IO_UNIT,
+		};
+	}
+	return b;
+}
+
+/* The command has been sent */
+static void fly(struct bench *b, struct datblk_pdu *pdu)
+{
+	b->pdus[pdu->c.tag] = pdu;
+	pdu->posted = true;
+	list_add_tail(&pdu->link, &b->queue.flying);
+}
+
+static void land(struct bench *b, struct datblk_pdu *pdu)
+{
+	b->pdus[pdu->c.tag] = NULL;
+	list_del(&pdu->link);
+}
+
+/* The server sends a message that has only data */
+static void receive(struct bench *b, u32 size)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA dto = { .transfered_length = size };
+
+	datblk_queue_message_received(&b->queue, 0, &dto);
+}
+
+static void taken_by(struct kunit *test, struct bench *b, int tag, const char *what)
+{
+	int i;
+
+	for (i = 0; i < TAGS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, b->requests[i].pdu.status == BLK_STS_OK, i == tag,
+				    "%s: tag %d", what, i);
+}
+
+/* Tags are used in any order, and other answers come in between */
+static void oldest(struct kunit *test)
+{
+	struct bench *b = bench_alloc(test);
+
+	fly(b, &b->requests[2].pdu);
+	fly(b, &b->requests[0].pdu);
+	fly(b, &b->requests[3].pdu);
+	receive(b, DATBLK_IO_UNIT);
+	taken_by(test, b, 2, "three commands");
+	land(b, &b->requests[2].pdu);
+	b->requests[2].pdu.status = BLK_STS_AGAIN;
+	fly(b, &b->requests[2].pdu);
+	receive(b, DATBLK_IO_UNIT);
+	taken_by(test, b, 0, "the first one was answered, and its tag used again");
+	b->requests[0].pdu.status = BLK_STS_AGAIN;
+	land(b, &b->requests[0].pdu);
+	land(b, &b->requests[3].pdu);
+	receive(b, DATBLK_IO_UNIT);
+	taken_by(test, b, 2, "one is left");
+}
+
+/* A command that waits for a message has no answer yet */
+static void not_sent(struct kunit *test)
+{
+	struct bench *b = bench_alloc(test);
+
+	datblk_queue_add_own(&b->queue, &b->requests[0].pdu);
+	receive(b, DATBLK_IO_UNIT);
+	taken_by(test, b, -1, "it waits");
+}
+
+/* The oldest command has another answer: that of a later one is malformed, too */
+static void does_not_fit(struct kunit *test)
+{
+	static const struct {
+		const char *name;
+		struct datblk_command c;
+		bool ping;
+	} firsts[] = {
+		{ "another length", { .op = DATBLK_OP_READ, .flags = DATBLK_INLINE,
+				      .length = DATBLK_SECTOR } },
+		{ "a read with a key", { .op = DATBLK_OP_READ, .key = 1,
+					 .length = DATBLK_IO_UNIT } },
+		{ "a write", { .op = DATBLK_OP_WRITE, .flags = DATBLK_INLINE,
+			       .length = DATBLK_IO_UNIT } },
+		{ "a flush", { .op = DATBLK_OP_FLUSH } },
+		{ "a ping", { .op = DATBLK_OP_PING, .tag = TAGS }, .ping = true },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(firsts); i++) {
+		struct bench *b = bench_alloc(test);
+		struct datblk_pdu *first = firsts[i].ping ? &b->ping : &b->requests[0].pdu;
+
+		first->c = firsts[i].c;
+		first->own = firsts[i].ping;
+		fly(b, first);
+		fly(b, &b->requests[1].pdu);
+		receive(b, DATBLK_IO_UNIT);
+		taken_by(test, b, -1, firsts[i].name);
+		KUNIT_EXPECT_TRUE_MSG(test, b->remote.lost, "%s", firsts[i].name);
+	}
+}
+
+/* The data of the answer to a LOGIN are not those of a read that follows it */
+static void login(struct kunit *test)
+{
+	struct bench *b = bench_alloc(test);
+
+	b->login = (struct datblk_pdu){
+		.own = true,
+		.status = BLK_STS_AGAIN,
+		.c = { .op = DATBLK_OP_LOGIN, .flags = DATBLK_INLINE, .length = DATBLK_LOGIN_BYTES,
+		       .tag = datblk_login_tag(&b->remote.limits) },
+	};
+	b->requests[0].pdu.c.length = DATBLK_LOGIN_BYTES;
+	fly(b, &b->login);
+	fly(b, &b->requests[0].pdu);
+	b->message[0] = 7;
+	receive(b, DATBLK_LOGIN_BYTES);
+	taken_by(test, b, -1, "a login is older");
+	KUNIT_EXPECT_EQ(test, (__force unsigned int)b->login.status,
+			(__force unsigned int)BLK_STS_OK);
+	KUNIT_EXPECT_EQ(test, b->queue.private[0], 7);
+}
+
+static struct kunit_case answer_cases[] = {
+	KUNIT_CASE(oldest),
+	KUNIT_CASE(not_sent),
+	KUNIT_CASE(does_not_fit),
+	KUNIT_CASE(login),
+	{}
+};
+
+static struct kunit_suite answer_suite = {
+	.name = "datblk_answers",
+	.test_cases = answer_cases,
+};
+
+kunit_test_suite(answer_suite);
