@@ -92,7 +92,8 @@ attach() {
 	[ -n "$name" ]
 }
 
-detach() { echo "disconnect $(cat "$work/name") force" >/dev/datblk-control; }
+# detach FILE: disconnect the disk with the name in the file
+detach() { echo "disconnect $(cat "$1") force" >/dev/datblk-control; }
 
 # An export works: what is written is read again
 works() {
@@ -103,7 +104,7 @@ works() {
 	dd if="$work/data" of="/dev/$(cat "$work/name")" bs=64k oflag=direct conv=nocreat,fsync status=none &&
 		dd if="/dev/$(cat "$work/name")" bs=64k count=16 iflag=direct status=none |
 		cmp - "$work/data" || status=1
-	detach && return "$status"
+	detach "$work/name" && return "$status"
 }
 
 # load DISK: read and write in all sizes until the hostile server has ended. fio stops when a flush
@@ -116,9 +117,12 @@ load() {
 	done
 }
 
-# connected: a disk of the hostile server exists; it refuses some logins. It may end during the scan for
-# partitions, whose I/O then fails after a while
-connected() { attach "device=any qual=$qual queues=2 fail_io_timeout=20" 2>/dev/null; }
+# connected DEVICE: a disk of the hostile server exists, which shares its connections; the server refuses
+# some logins. It may end during the scan for partitions, whose I/O then fails after a while
+connected() {
+	attach "device=$1 qual=$qual queues=2 share=1 fail_io_timeout=20" 2>/dev/null &&
+		mv "$work/name" "$work/disk-$1"
+}
 
 # impatient: once it exists, the disk asks after a second, instead of 30, whether the server is alive;
 # the hostile one ends the connection then. An answer that was spoiled may have been the last one
@@ -130,25 +134,29 @@ impatient() {
 	done
 }
 
-# The client survives a hostile server, and the disk can be removed afterwards
+# The client survives a hostile server, and the disks can be removed afterwards
 served() {
-	local server load status=0
+	local server loads=() status=0 disk
 
 	hostile qual=$qual &
 	server=$!
 	# The scan for partitions waits for answers, too
 	wait_for impatient &
-	if ! wait_for connected; then
+	if ! wait_for connected any || ! wait_for connected more; then
 		rmmod kdapl_blk_hostile
 		wait "$server"
 		return 1
 	fi
-	load "$(cat "$work/name")" &
-	load=$!
+	for disk in any more; do
+		load "$(cat "$work/disk-$disk")" &
+		loads+=($!)
+	done
 	wait "$server" || status=1
 	: >"$work/ended"
-	detach || status=1
-	wait "$load"
+	for disk in any more; do
+		detach "$work/disk-$disk" || status=1
+	done
+	wait "${loads[@]}"
 	return "$status"
 }
 

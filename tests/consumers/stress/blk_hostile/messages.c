@@ -8,24 +8,16 @@
 /* Bytes at the end of a message that have the headers and the trailer */
 #define TAIL	320U
 
-/**
- * hostile_login - fill in a correct login
- * @peer:  its connection; receives the limits that it asks for
- * @login: receives the login
- *
+/*
  * There are few hosts and disks, so logins meet the fence of the server; only an honest peer has a
  * host and a device of its own.
  */
-void hostile_login(struct hostile_peer *peer, struct datblk_wire_login *login)
+static struct datblk_login random_login(struct hostile_peer *peer)
 {
 	struct rnd_state *rnd = &peer->rnd;
 	int name = hostile_name_count - 1;
 	struct datblk_login req = {
-		.limits = {
-			.depth = 1 + hostile_below(rnd, HOSTILE_DEPTH),
-			.inline_max = DATBLK_INLINE_MAX,
-			.io_max = SZ_128K,
-		},
+		.limits = peer->limits,
 		.host = peer->honest ? BIT_ULL(32) + prandom_u32_state(rnd) :
 				       1 + hostile_below(rnd, 3),
 		.boot = hostile_below(rnd, 2),
@@ -38,8 +30,48 @@ void hostile_login(struct hostile_peer *peer, struct datblk_wire_login *login)
 	if (!peer->honest)
 		name = hostile_below(rnd, max(name, 1));
 	strscpy_pad(req.name, hostile_names[name], sizeof(req.name));
-	peer->limits = req.limits;
+	return req;
+}
+
+/**
+ * hostile_login - fill in a correct login
+ * @peer:  its connection; receives the limits that it asks for
+ * @login: receives the login
+ */
+void hostile_login(struct hostile_peer *peer, struct datblk_wire_login *login)
+{
+	struct datblk_login req;
+
+	peer->limits = (struct datblk_limits){
+		.depth = 1 + hostile_below(&peer->rnd, HOSTILE_DEPTH),
+		.inline_max = DATBLK_INLINE_MAX,
+		.io_max = SZ_128K,
+	};
+	req = random_login(peer);
 	datblk_fill_login(login, &req);
+}
+
+/* Fills in a LOGIN, whose data may be wrong, or a LOGOUT. Returns the size of its data */
+static u32 random_login_command(struct hostile_peer *peer, struct datblk_command *c, void *data)
+{
+	struct datblk_login req;
+
+	*c = (struct datblk_command){
+		.op = DATBLK_OP_LOGOUT,
+		.tag = datblk_login_tag(&peer->limits),
+		.login = hostile_one_in(&peer->rnd, 8) ? 0 : 1 + hostile_below(&peer->rnd, 2),
+	};
+	if (hostile_one_in(&peer->rnd, 4))
+		return 0;
+	c->op = DATBLK_OP_LOGIN;
+	c->flags = DATBLK_INLINE;
+	c->length = DATBLK_LOGIN_BYTES;
+	req = random_login(peer);
+	memset(data, 0, DATBLK_LOGIN_BYTES);
+	datblk_fill_login(data, &req);
+	if (hostile_one_in(&peer->rnd, 4))
+		hostile_flip(&peer->rnd, data, sizeof(struct datblk_wire_login) + 8);
+	return DATBLK_LOGIN_BYTES;
 }
 
 static void random_command(struct hostile_peer *peer, struct datblk_command *c)
@@ -49,6 +81,8 @@ static void random_command(struct hostile_peer *peer, struct datblk_command *c)
 	struct rnd_state *rnd = &peer->rnd;
 
 	c->op = ops[hostile_below(rnd, ARRAY_SIZE(ops))];
+	if (!peer->sound && hostile_one_in(rnd, 8))
+		c->login = 1 + hostile_below(rnd, 2);
 	if (c->op == DATBLK_OP_FLUSH)
 		return;
 	c->length = (1 + hostile_below(rnd, 4)) * DATBLK_SECTOR;
@@ -79,26 +113,16 @@ static bool must_succeed(const struct hostile_peer *peer, const struct datblk_co
 	       c->sector + c->length / DATBLK_SECTOR <= peer->geo.capacity;
 }
 
-/**
- * hostile_commands - fill in a correct message of commands
- * @peer:    its connection, whose commands have all been answered
- * @message: receives the message
- * @count:   receives the number of commands
- *
- * Return: its size.
- */
-u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *count)
+/* Fills in commands for the device and, now and then, a PING after them */
+static void random_commands(struct hostile_peer *peer, struct datblk_command *cmds,
+			    unsigned int first, unsigned int count)
 {
 	struct rnd_state *rnd = &peer->rnd;
-	struct datblk_command cmds[DATBLK_BATCH] = {};
-	struct datblk_wire_command *headers;
 	bool ping = hostile_one_in(rnd, 8);
-	u32 data = 0;
 	unsigned int i;
 
-	*count = 1 + hostile_below(rnd, min_t(u32, peer->limits.depth, DATBLK_BATCH));
-	for (i = 0; i < *count; i++) {
-		if (ping && i == *count - 1) {
+	for (i = first; i < count; i++) {
+		if (ping && i == count - 1) {
 			cmds[i] = (struct datblk_command){ .op = DATBLK_OP_PING,
 						       .tag = datblk_ping_tag(&peer->limits) };
 			break;
@@ -109,13 +133,36 @@ u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *cou
 		    hostile_register(peer))
 			with_key(peer, &cmds[i]);
 	}
+}
+
+/**
+ * hostile_commands - fill in a correct message of commands
+ * @peer:    its connection; if it is sound, all its commands have been answered, and otherwise the
+ *	     message may have a LOGIN or LOGOUT, and commands of a login that does not exist
+ * @message: receives the message
+ * @count:   receives the number of commands
+ *
+ * Return: its size.
+ */
+u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *count)
+{
+	struct rnd_state *rnd = &peer->rnd;
+	struct datblk_command cmds[DATBLK_BATCH] = {};
+	struct datblk_wire_command *headers;
+	bool login = !peer->sound && hostile_one_in(rnd, 4);
+	u32 first = login ? random_login_command(peer, &cmds[0], message) : 0, data = 0;
+	unsigned int i;
+
+	*count = 1 + hostile_below(rnd, min_t(u32, peer->limits.depth, DATBLK_BATCH));
+	random_commands(peer, cmds, login, *count);
 	for (i = 0; i < *count; i++) {
 		if (cmds[i].op == DATBLK_OP_WRITE && cmds[i].flags & DATBLK_INLINE)
 			data += cmds[i].length;
 		assign_bit(cmds[i].tag, peer->succeeds, must_succeed(peer, &cmds[i]));
 		set_bit(cmds[i].tag, peer->outstanding);
 	}
-	prandom_bytes_state(rnd, message, data);
+	prandom_bytes_state(rnd, message + first, data);
+	data += first;
 	headers = message + data;
 	for (i = 0; i < *count; i++)
 		datblk_fill_command(&headers[i], &cmds[i]);
@@ -123,10 +170,15 @@ u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *cou
 	return data + *count * sizeof(*headers) + sizeof(struct datblk_trailer);
 }
 
+static bool has_answer_data(const struct datblk_command *c)
+{
+	return (c->op == DATBLK_OP_READ || c->op == DATBLK_OP_LOGIN) && c->flags & DATBLK_INLINE;
+}
+
 /**
  * hostile_answer - fill in correct answers
  * @peer:    the connection
- * @message: receives the message
+ * @message: receives the message; data are zeroes
  * @cmds:    the commands; one with a key is alone
  * @count:   their number
  *
@@ -139,12 +191,11 @@ u32 hostile_answer(struct hostile_peer *peer, void *message, const struct datblk
 	u32 data = 0, i;
 
 	for (i = 0; i < count; i++)
-		if (cmds[i].op == DATBLK_OP_READ && cmds[i].flags & DATBLK_INLINE)
-			data += cmds[i].length;
+		data += has_answer_data(&cmds[i]) ? cmds[i].length : 0;
 	memset(message, 0, data);
 	headers = message + data;
 	for (i = 0; i < count; i++) {
-		bool with_data = cmds[i].op == DATBLK_OP_READ && cmds[i].flags & DATBLK_INLINE;
+		bool with_data = has_answer_data(&cmds[i]);
 		struct datblk_answer ans = {
 			.tag = cmds[i].tag,
 			.flags = with_data ? DATBLK_INLINE : 0,

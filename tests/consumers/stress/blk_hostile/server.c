@@ -16,6 +16,42 @@
 static DEFINE_MUTEX(lock);	/* guards peers */
 static LIST_HEAD(peers);
 
+/*
+ * The device is always the same, so the client can use it again. Now and then a session has another
+ * instance, as if writes had been lost.
+ */
+static void fill_welcome(struct hostile_peer *peer, struct datblk_welcome *welcome,
+			 u32 incarnation, const u8 *mac)
+{
+	struct datblk_geometry geo = {
+		.capacity = CAPACITY,
+		.flags = DATBLK_WRITE_CACHE | DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES,
+		.logical = DATBLK_SECTOR,
+		.physical = DATBLK_IO_UNIT,
+		.discard_granularity = DATBLK_IO_UNIT,
+		.discard_sectors = CAPACITY,
+		.zeroes_sectors = CAPACITY,
+		.uuid = UUID_INIT(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
+		.instance = incarnation / 16,
+	};
+
+	datblk_fill_welcome(welcome, &peer->limits, &geo);
+	if (mac)
+		memcpy(welcome->proof, mac, sizeof(welcome->proof));
+	/* Not the identity and the size: a client that accepts others would never come back */
+	if (hostile_one_in(&peer->rnd, 16))
+		hostile_flip(&peer->rnd, welcome, offsetof(struct datblk_welcome, capacity));
+}
+
+static void fill_refusal(struct hostile_peer *peer, struct datblk_refusal *refusal)
+{
+	*refusal = (struct datblk_refusal){
+		.magic = cpu_to_le32(DATBLK_MAGIC),
+		.version = cpu_to_le16(DATBLK_VERSION),
+		.status = cpu_to_le16(hostile_below(&peer->rnd, DATBLK_REFUSE_MAX + 3)),
+	};
+}
+
 /* Ends in an error if it goes beyond the memory of the key */
 static void write_to(struct hostile_peer *peer, const struct datblk_command *c)
 {
@@ -46,7 +82,26 @@ static void send_held(struct hostile_peer *peer)
 		hostile_send(slot, peer->held_size, 0, false);
 }
 
-static void answer(struct hostile_peer *peer, const struct datblk_command *cmds, unsigned int count)
+/*
+ * The data of the answer to a LOGIN, which may be incorrect. request: the data of the LOGIN, or NULL
+ * if the client must not look at the answer
+ */
+static void answer_login(struct hostile_peer *peer, void *data, const void *request)
+{
+	struct datblk_login req = {};
+
+	if (request && datblk_check_login(request, sizeof(struct datblk_wire_login), &req))
+		test_fail("the client's LOGIN: expected a correct one");
+	if (hostile_one_in(&peer->rnd, 8))
+		fill_refusal(peer, data);
+	else
+		fill_welcome(peer, data, req.incarnation, NULL);
+	if (hostile_one_in(&peer->rnd, 16))
+		prandom_bytes_state(&peer->rnd, data, DATBLK_LOGIN_BYTES);
+}
+
+static void answer(struct hostile_peer *peer, const struct datblk_command *cmds, unsigned int count,
+		   const void *message)
 {
 	struct hostile_slot *slot = hostile_send_slot(peer);
 	struct rnd_state *rnd = &peer->rnd;
@@ -58,6 +113,8 @@ static void answer(struct hostile_peer *peer, const struct datblk_command *cmds,
 		return;
 	}
 	size = hostile_answer(peer, slot->memory, cmds, count);
+	if (cmds->op == DATBLK_OP_LOGIN)
+		answer_login(peer, slot->memory, message ? message + cmds->offset : NULL);
 	if (key && cmds->op == DATBLK_OP_READ && !hostile_one_in(rnd, 8))
 		write_to(peer, cmds);
 	if (hostile_one_in(rnd, 32))
@@ -85,8 +142,14 @@ static void answer_again(struct hostile_peer *peer, struct datblk_command *c)
 	for (i = hostile_below(&peer->rnd, HOSTILE_DEPTH); i && !READ_ONCE(peer->over); i--) {
 		if (hostile_one_in(&peer->rnd, 2))
 			c->tag = hostile_below(&peer->rnd, peer->limits.depth);
-		answer(peer, c, 1);
+		answer(peer, c, 1, NULL);
 	}
+}
+
+/* The answer to a command with a key is alone; here, that to a LOGIN is, too */
+static bool answered_alone(const struct datblk_command *c)
+{
+	return c->key || c->op == DATBLK_OP_LOGIN;
 }
 
 /* Completions: serial */
@@ -106,12 +169,11 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 			  datblk_flaw_text(flaw));
 		return;
 	}
-	/* An answer to a command with a key is alone; the others may share a message */
 	for (i = 0; i < count; i++) {
-		if (!cmds[i].key && i + 1 < count && !cmds[i + 1].key &&
+		if (!answered_alone(&cmds[i]) && i + 1 < count && !answered_alone(&cmds[i + 1]) &&
 		    !hostile_one_in(&peer->rnd, 2))
 			continue;
-		answer(peer, &cmds[first], i + 1 - first);
+		answer(peer, &cmds[first], i + 1 - first, message);
 		first = i + 1;
 	}
 	if (hostile_one_in(&peer->rnd, 16))
@@ -132,34 +194,16 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 
 static int refuse(struct hostile_peer *peer)
 {
-	struct datblk_refusal refusal = {
-		.magic = cpu_to_le32(DATBLK_MAGIC),
-		.version = cpu_to_le16(DATBLK_VERSION),
-		.status = cpu_to_le16(hostile_below(&peer->rnd, DATBLK_REFUSE_MAX + 3)),
-	};
+	struct datblk_refusal refusal;
 
+	fill_refusal(peer, &refusal);
 	return rdma_reject(peer->id, &refusal, hostile_below(&peer->rnd, sizeof(refusal) + 1),
 			   IB_CM_REJ_CONSUMER_DEFINED);
 }
 
-/*
- * The device is always the same, so the client can use it again. Now and then a session has another
- * instance, as if writes had been lost.
- */
 static int admit(struct hostile_peer *peer, const struct rdma_conn_param *request,
 		 u32 incarnation, const u8 *mac)
 {
-	struct datblk_geometry geo = {
-		.capacity = CAPACITY,
-		.flags = DATBLK_WRITE_CACHE | DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES,
-		.logical = DATBLK_SECTOR,
-		.physical = DATBLK_IO_UNIT,
-		.discard_granularity = DATBLK_IO_UNIT,
-		.discard_sectors = CAPACITY,
-		.zeroes_sectors = CAPACITY,
-		.uuid = UUID_INIT(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
-		.instance = incarnation / 16,
-	};
 	struct datblk_welcome welcome;
 	struct rdma_conn_param param = {
 		.private_data = &welcome,
@@ -169,12 +213,7 @@ static int admit(struct hostile_peer *peer, const struct rdma_conn_param *reques
 		.rnr_retry_count = 7,
 	};
 
-	datblk_fill_welcome(&welcome, &peer->limits, &geo);
-	if (mac)
-		memcpy(welcome.proof, mac, sizeof(welcome.proof));
-	/* Not the identity and the size: a client that accepts others would never come back */
-	if (hostile_one_in(&peer->rnd, 16))
-		hostile_flip(&peer->rnd, &welcome, offsetof(struct datblk_welcome, capacity));
+	fill_welcome(peer, &welcome, incarnation, mac);
 	return rdma_accept(peer->id, &param);
 }
 
