@@ -83,8 +83,8 @@ static void send_held(struct hostile_peer *peer)
 }
 
 /*
- * The data of the answer to a LOGIN, which may be incorrect. request: the data of the LOGIN, or NULL
- * if the client must not look at the answer
+ * The data of the answer to a LOGIN, which may be incorrect. request: the data of the LOGIN, or
+ * NULL if the client must not look at the answer
  */
 static void answer_login(struct hostile_peer *peer, void *data, const void *request)
 {

@@ -160,7 +160,7 @@ static void does_not_fit(struct kunit *test)
 }
 
 /* The data of the answer to a LOGIN are not those of a read that follows it */
-static void login(struct kunit *test)
+static void login_is_oldest(struct kunit *test)
 {
 	struct bench *b = bench_alloc(test);
 
@@ -175,7 +175,7 @@ static void login(struct kunit *test)
 	fly(b, &b->requests[0].pdu);
 	b->message[0] = 7;
 	receive(b, DATBLK_LOGIN_BYTES);
-	taken_by(test, b, -1, "a login is older");
+	taken_by(test, b, -1, "a LOGIN is older");
 	KUNIT_EXPECT_EQ(test, (__force unsigned int)b->login.status,
 			(__force unsigned int)BLK_STS_OK);
 	KUNIT_EXPECT_EQ(test, b->queue.private[0], 7);
@@ -185,7 +185,7 @@ static struct kunit_case answer_cases[] = {
 	KUNIT_CASE(oldest),
 	KUNIT_CASE(not_sent),
 	KUNIT_CASE(does_not_fit),
-	KUNIT_CASE(login),
+	KUNIT_CASE(login_is_oldest),
 	{}
 };
 
