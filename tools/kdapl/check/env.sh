@@ -79,19 +79,6 @@ kernel_headers() {
 	esac
 }
 
-# kernel_lacks NAME: print those modules that a guest with rxe needs and the kernel lacks
-kernel_lacks() {
-	local lib module
-
-	# The configuration of an own kernel says what it has
-	[[ $1 != own-* ]] || return 0
-	lib=$(kernel_dir "$1")/lib/modules/$(kernel_release "$1")
-	[ -e "$lib/modules.dep" ] || return 0
-	for module in rdma_rxe 9pnet_virtio; do
-		grep -qs "/$module\.ko" "$lib/modules.dep" "$lib/modules.builtin" || echo "$module"
-	done
-}
-
 # kernel_source NAME: print the source tree of an own kernel
 kernel_source() { readlink -f "$(kernel_dir "$1")/../source"; }
 
