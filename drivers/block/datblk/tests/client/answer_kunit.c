@@ -18,10 +18,7 @@ struct bench {
 	struct kdat_region receive;
 	struct datblk_pdu *pdus[TAGS + 2];
 	struct datblk_pdu ping, login;
-	struct {
-		struct request rq;
-		struct datblk_pdu pdu;
-	} requests[TAGS];
+	struct datblk_pdu *requests[TAGS];
 	u8 message[DATBLK_MESSAGE_MAX];
 	u8 login_data[DATBLK_LOGIN_BYTES];
 };
@@ -53,9 +50,14 @@ static struct bench *bench_alloc(struct kunit *test)
 	queue->login = &b->login;
 	queue->login_data = b->login_data;
 	for (i = 0; i < TAGS; i++) {
-		b->requests[i].rq.q = &b->q;
-		b->requests[i].pdu.status = BLK_STS_AGAIN;
-		b->requests[i].pdu.c = (struct datblk_command){
+		struct request *rq = kunit_kzalloc(test, sizeof(*rq) + sizeof(**b->requests),
+						   GFP_KERNEL);
+
+		KUNIT_ASSERT_NOT_NULL(test, rq);
+		rq->q = &b->q;
+		b->requests[i] = blk_mq_rq_to_pdu(rq);
+		b->requests[i]->status = BLK_STS_AGAIN;
+		b->requests[i]->c = (struct datblk_command){
 			.op = DATBLK_OP_READ, .flags = DATBLK_INLINE, .tag = i,
 			.length = DATBLK_IO_UNIT,
 		};
@@ -90,7 +92,7 @@ static void taken_by(struct kunit *test, struct bench *b, int tag, const char *w
 	int i;
 
 	for (i = 0; i < TAGS; i++)
-		KUNIT_EXPECT_EQ_MSG(test, b->requests[i].pdu.status == BLK_STS_OK, i == tag,
+		KUNIT_EXPECT_EQ_MSG(test, b->requests[i]->status == BLK_STS_OK, i == tag,
 				    "%s: tag %d", what, i);
 }
 
@@ -99,19 +101,19 @@ static void oldest(struct kunit *test)
 {
 	struct bench *b = bench_alloc(test);
 
-	fly(b, &b->requests[2].pdu);
-	fly(b, &b->requests[0].pdu);
-	fly(b, &b->requests[3].pdu);
+	fly(b, b->requests[2]);
+	fly(b, b->requests[0]);
+	fly(b, b->requests[3]);
 	receive(b, DATBLK_IO_UNIT);
 	taken_by(test, b, 2, "three commands");
-	land(b, &b->requests[2].pdu);
-	b->requests[2].pdu.status = BLK_STS_AGAIN;
-	fly(b, &b->requests[2].pdu);
+	land(b, b->requests[2]);
+	b->requests[2]->status = BLK_STS_AGAIN;
+	fly(b, b->requests[2]);
 	receive(b, DATBLK_IO_UNIT);
 	taken_by(test, b, 0, "the first one was answered, and its tag used again");
-	b->requests[0].pdu.status = BLK_STS_AGAIN;
-	land(b, &b->requests[0].pdu);
-	land(b, &b->requests[3].pdu);
+	b->requests[0]->status = BLK_STS_AGAIN;
+	land(b, b->requests[0]);
+	land(b, b->requests[3]);
 	receive(b, DATBLK_IO_UNIT);
 	taken_by(test, b, 2, "one is left");
 }
@@ -121,7 +123,7 @@ static void not_sent(struct kunit *test)
 {
 	struct bench *b = bench_alloc(test);
 
-	datblk_queue_add_own(&b->queue, &b->requests[0].pdu);
+	datblk_queue_add_own(&b->queue, b->requests[0]);
 	receive(b, DATBLK_IO_UNIT);
 	taken_by(test, b, -1, "it waits");
 }
@@ -147,12 +149,12 @@ static void does_not_fit(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(firsts); i++) {
 		struct bench *b = bench_alloc(test);
-		struct datblk_pdu *first = firsts[i].ping ? &b->ping : &b->requests[0].pdu;
+		struct datblk_pdu *first = firsts[i].ping ? &b->ping : b->requests[0];
 
 		first->c = firsts[i].c;
 		first->own = firsts[i].ping;
 		fly(b, first);
-		fly(b, &b->requests[1].pdu);
+		fly(b, b->requests[1]);
 		receive(b, DATBLK_IO_UNIT);
 		taken_by(test, b, -1, firsts[i].name);
 		KUNIT_EXPECT_TRUE_MSG(test, b->remote.lost, "%s", firsts[i].name);
@@ -170,9 +172,9 @@ static void login_is_oldest(struct kunit *test)
 		.c = { .op = DATBLK_OP_LOGIN, .flags = DATBLK_INLINE, .length = DATBLK_LOGIN_BYTES,
 		       .tag = datblk_login_tag(&b->remote.limits) },
 	};
-	b->requests[0].pdu.c.length = DATBLK_LOGIN_BYTES;
+	b->requests[0]->c.length = DATBLK_LOGIN_BYTES;
 	fly(b, &b->login);
-	fly(b, &b->requests[0].pdu);
+	fly(b, b->requests[0]);
 	b->message[0] = 7;
 	receive(b, DATBLK_LOGIN_BYTES);
 	taken_by(test, b, -1, "a LOGIN is older");
