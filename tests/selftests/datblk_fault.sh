@@ -110,8 +110,8 @@ load() {
 	done
 }
 
-# workers_fail N: each N-th allocation of all workers fails, unless rxe has asked for it; 0: none does. A
-# reconnect makes hundreds, most of them for packets
+# workers_fail N: of the allocations of all workers that do not come from rxe, every N-th one fails; 0: none
+# fails
 workers_fail() {
 	local comm dir name
 
@@ -131,7 +131,8 @@ faults() { echo $((1000000 - $(cat "$DEBUGFS/failslab/times"))); }
 # One of its allocations may fail, too
 enable() { echo 1 >$config/devices/disk/enable; }
 
-# restarts: the server restarts while allocations fail, five times, and until five have failed
+# restarts: restart the server at least five times while allocations fail, until five slab allocations have
+# failed, but at most 50 times
 restarts() {
 	local i
 

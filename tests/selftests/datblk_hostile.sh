@@ -117,46 +117,52 @@ load() {
 	done
 }
 
-# connected DEVICE: a disk of the hostile server exists, which shares its connections; the server refuses
-# some logins. It may end during the scan for partitions, whose I/O then fails after a while
+# connected DEVICE: connect a disk, with shared connections, to the hostile server. Retry this, because the
+# server refuses some logins. If the server ends during the partition scan, the I/O of the scan fails after
+# 20 seconds
 connected() {
 	attach "device=$1 qual=$qual queues=2 share=1 fail_io_timeout=20" 2>/dev/null &&
 		mv "$work/name" "$work/disk-$1"
 }
 
-# impatient: once it exists, the disk asks after a second, instead of 30, whether the server is alive;
-# the hostile one ends the connection then. An answer that was spoiled may have been the last one
+# impatient: let disks ask after a second, instead of 30, whether the server is alive. The hostile server
+# ends the connection then. An answer that was spoiled may have been the last one
 impatient() {
 	local disk
 
-	for disk in /sys/block/datblk*; do
-		echo 1000 >"$disk/queue/io_timeout" || return
+	until [ -e "$work/ended" ]; do
+		for disk in /sys/block/datblk*; do
+			echo 1000 >"$disk/queue/io_timeout"
+		done 2>/dev/null
+		sleep 1
 	done
 }
 
 # The client survives a hostile server, and the disks can be removed afterwards
 served() {
-	local server loads=() status=0 disk
+	local server jobs=() status=0 disk
 
 	hostile qual=$qual &
 	server=$!
 	# The scan for partitions waits for answers, too
-	wait_for impatient &
+	impatient &
+	jobs+=($!)
 	if ! wait_for connected any || ! wait_for connected more; then
+		: >"$work/ended"
 		rmmod kdapl_blk_hostile
-		wait "$server"
+		wait "$server" "${jobs[@]}"
 		return 1
 	fi
 	for disk in any more; do
 		load "$(cat "$work/disk-$disk")" &
-		loads+=($!)
+		jobs+=($!)
 	done
 	wait "$server" || status=1
 	: >"$work/ended"
 	for disk in any more; do
 		detach "$work/disk-$disk" || status=1
 	done
-	wait "${loads[@]}"
+	wait "${jobs[@]}"
 	return "$status"
 }
 

@@ -80,13 +80,13 @@ waits() { grep -q '^State:.*D' "/proc/$1/status"; }
 # ended PID: the task has ended
 ended() { ! kill -0 "$1" 2>/dev/null; }
 
-# hangs: a thread waits for a file system that is frozen
+# hangs: a thread waits for a frozen file system
 hangs() {
 	grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan || { echo "no task in percpu_rwsem_wait"; return 1; }
 }
 
-# work_traced COMMAND...: run the command while the work items of the device "frozen" are traced. It
-# leaves no I/O that hangs, for which a CPU that goes offline would wait
+# work_traced COMMAND...: trace the work items of the device "frozen" while the command runs. The command
+# must leave no hung I/O, because CPU offlining would wait for it
 work_traced() {
 	local events=/sys/kernel/tracing/events/workqueue status=0
 
@@ -98,9 +98,8 @@ work_traced() {
 	return "$status"
 }
 
-# active N: N traced work items or more are active. Some may have no thread of their own: if threads
-# are created slowly, the rescuer of the workqueue takes all that wait for one, and then hangs in the
-# first
+# active N: at least N traced work items are active. Some may have no worker of their own: if the kernel
+# creates workers slowly, the rescuer takes over all work items that wait for one, and blocks in the first
 active() {
 	local count
 
@@ -609,8 +608,8 @@ hung_scan() {
 		losetup -d "$back" && return "$status"
 }
 
-# FAT, because each fsync flushes the device. ext4 of Linux 6.1 without a journal, which mounts ext2,
-# does not flush if the inode is clean
+# Use FAT, because each of its fsyncs flushes the device. On Linux 6.1, ext4 without a journal, which also
+# handles ext2, does not flush if the inode is clean
 bad_begin() {
 	truncate -s 16M $work/bad && losetup -f --show $work/bad >$work/back && mkdir $work/below &&
 		dmsetup create bad --noudevsync --table "0 32768 linear $(cat $work/back) 0" && dmsetup mknodes &&

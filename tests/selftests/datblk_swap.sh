@@ -7,7 +7,7 @@
 
 . "${0%/*}/lib.sh"
 
-# /proc/cgroups of later kernels lists only controllers that version 1 has, too
+# Newer kernels list only controllers that cgroup v1 supports in /proc/cgroups, so ask cgroup v2
 has_memory_limits() {
 	local dir status
 
@@ -19,7 +19,7 @@ has_memory_limits() {
 
 if [ ! -e "$KDAPL_DIR/datblk_server.ko" ] || ! has_memory_limits; then
 	tap_plan 1
-	tap_skip "swap on a disk" "this kernel has no configfs or no limits of memory"
+	tap_skip "swap on a disk" "this kernel has no configfs or no memory controller"
 	exit
 fi
 

@@ -200,8 +200,8 @@ def quick(kernel="stock-6.12", native="own-6.12-uml"):
 
 # ---- everything else ----------------------------------------------------------------
 
-# Debian's kernels that are supported; they have no KUnit. Those for clouds lack Soft-RoCE, which
-# guests need, so the modules are only built for them
+# Debian's kernels that are supported. They have no KUnit. The cloud kernels lack Soft-RoCE, which
+# guests need: modules are built for them, but they are not booted
 KERNELS = (*STOCK, "rt-6.1", "rt-6.12", "deb13", "stock-newest", "rt-newest")
 ONLY_BUILT = ("cloud-6.1", "cloud-6.12")
 ALL_TESTS = ""      # of run.sh

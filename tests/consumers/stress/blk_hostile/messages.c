@@ -9,8 +9,8 @@
 #define TAIL	320U
 
 /*
- * There are few hosts and disks, so logins meet the fence of the server; only an honest peer has a
- * host and a device of its own.
+ * There are few hosts and disks, so that logins run into the server's fence. Only an honest peer
+ * has its own host and device.
  */
 static struct datblk_login random_login(struct hostile_peer *peer)
 {
@@ -51,7 +51,7 @@ void hostile_login(struct hostile_peer *peer, struct datblk_wire_login *login)
 	datblk_fill_login(login, &req);
 }
 
-/* Fills in a LOGIN, whose data may be wrong, or a LOGOUT. Returns the size of its data */
+/* Fills in a LOGOUT, or a LOGIN whose data may be malformed. Returns the size of the data */
 static u32 random_login_command(struct hostile_peer *peer, struct datblk_command *c, void *data)
 {
 	struct datblk_login req;
@@ -113,7 +113,7 @@ static bool must_succeed(const struct hostile_peer *peer, const struct datblk_co
 	       c->sector + c->length / DATBLK_SECTOR <= peer->geo.capacity;
 }
 
-/* Fills in commands for the device and, now and then, a PING after them */
+/* Fills in commands for the device. Now and then the last one is a PING */
 static void random_commands(struct hostile_peer *peer, struct datblk_command *cmds,
 			    unsigned int first, unsigned int count)
 {
@@ -136,9 +136,10 @@ static void random_commands(struct hostile_peer *peer, struct datblk_command *cm
 }
 
 /**
- * hostile_commands - fill in a correct message of commands
- * @peer:    its connection; if it is sound, all its commands have been answered, and otherwise the
- *	     message may have a LOGIN or LOGOUT, and commands of a login that does not exist
+ * hostile_commands - fill in a message of commands
+ * @peer:    its connection. If it is sound, all its commands have been answered, and the message is
+ *	     correct. Otherwise, the message may contain a LOGIN or LOGOUT, and commands for logins
+ *	     that may not exist.
  * @message: receives the message
  * @count:   receives the number of commands
  *
@@ -178,7 +179,7 @@ static bool has_answer_data(const struct datblk_command *c)
 /**
  * hostile_answer - fill in correct answers
  * @peer:    the connection
- * @message: receives the message; data are zeroes
+ * @message: receives the message; its data is all zeroes
  * @cmds:    the commands; one with a key is alone
  * @count:   their number
  *

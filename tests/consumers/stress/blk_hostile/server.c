@@ -17,8 +17,8 @@ static DEFINE_MUTEX(lock);	/* guards peers */
 static LIST_HEAD(peers);
 
 /*
- * The device is always the same, so the client can use it again. Now and then a session has another
- * instance, as if writes had been lost.
+ * The device is always the same, so that the client accepts it after a reconnect. Now and then its
+ * instance changes, as if writes had been lost.
  */
 static void fill_welcome(struct hostile_peer *peer, struct datblk_welcome *welcome,
 			 u32 incarnation, const u8 *mac)
@@ -38,7 +38,7 @@ static void fill_welcome(struct hostile_peer *peer, struct datblk_welcome *welco
 	datblk_fill_welcome(welcome, &peer->limits, &geo);
 	if (mac)
 		memcpy(welcome->proof, mac, sizeof(welcome->proof));
-	/* Not the identity and the size: a client that accepts others would never come back */
+	/* Not the identity and the size: a client that accepted wrong ones would never reconnect */
 	if (hostile_one_in(&peer->rnd, 16))
 		hostile_flip(&peer->rnd, welcome, offsetof(struct datblk_welcome, capacity));
 }
@@ -83,8 +83,8 @@ static void send_held(struct hostile_peer *peer)
 }
 
 /*
- * The data of the answer to a LOGIN, which may be incorrect. request: the data of the LOGIN, or
- * NULL if the client must not look at the answer
+ * Fills in the data of the answer to a LOGIN, which may be incorrect. @request is the data of the
+ * LOGIN. It is NULL if the command is answered again.
  */
 static void answer_login(struct hostile_peer *peer, void *data, const void *request)
 {
@@ -146,7 +146,10 @@ static void answer_again(struct hostile_peer *peer, struct datblk_command *c)
 	}
 }
 
-/* The answer to a command with a key is alone; here, that to a LOGIN is, too */
+/*
+ * The answer to a command with a key must be alone in its message. This server also sends the
+ * answer to a LOGIN alone.
+ */
 static bool answered_alone(const struct datblk_command *c)
 {
 	return c->key || c->op == DATBLK_OP_LOGIN;
