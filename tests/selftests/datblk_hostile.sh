@@ -125,6 +125,9 @@ connected() {
 		mv "$work/name" "$work/disk-$1"
 }
 
+# another: a second disk is connected, unless the hostile server has sent all its messages
+another() { [ -e "$work/verdict" ] || connected more; }
+
 # impatient: let disks ask after a second, instead of 30, whether the server is alive. The hostile server
 # ends the connection then. An answer that was spoiled may have been the last one
 impatient() {
@@ -142,25 +145,26 @@ impatient() {
 served() {
 	local server jobs=() status=0 disk
 
+	rm -f "$work/verdict"
 	hostile qual=$qual &
 	server=$!
 	# The scan for partitions waits for answers, too
 	impatient &
 	jobs+=($!)
-	if ! wait_for connected any || ! wait_for connected more; then
+	if ! wait_for connected any || ! wait_for another; then
 		: >"$work/ended"
 		rmmod kdapl_blk_hostile
 		wait "$server" "${jobs[@]}"
 		return 1
 	fi
-	for disk in any more; do
-		load "$(cat "$work/disk-$disk")" &
+	for disk in "$work"/disk-*; do
+		load "$(cat "$disk")" &
 		jobs+=($!)
 	done
 	wait "$server" || status=1
 	: >"$work/ended"
-	for disk in any more; do
-		detach "$work/disk-$disk" || status=1
+	for disk in "$work"/disk-*; do
+		detach "$disk" || status=1
 	done
 	wait "${jobs[@]}"
 	return "$status"
