@@ -201,6 +201,7 @@ static bool attack(struct hostile_peer *peer)
 	u32 burst = 1 + hostile_below(&peer->rnd, 8);
 
 	peer->sound = false;
+	peer->logins = true;
 	while (burst--)
 		if (!send_one(peer, hostile_one_in(&peer->rnd, 2)))
 			return false;

@@ -61,6 +61,7 @@ struct hostile_peer {
 	/* The client; the counters are written by the side that is named, and read by the other */
 	bool sound;			/* it has sent correct messages only, and has receives */
 	bool honest;			/* it stays sound, and no login replaces it */
+	bool logins;			/* it sends random LOGINs and uses login numbers */
 	/* Tags of commands that have not been answered, and of those that must succeed; atomic */
 	DECLARE_BITMAP(outstanding, HOSTILE_TAGS);
 	DECLARE_BITMAP(succeeds, HOSTILE_TAGS);

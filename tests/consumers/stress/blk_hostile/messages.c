@@ -81,7 +81,7 @@ static void random_command(struct hostile_peer *peer, struct datblk_command *c)
 	struct rnd_state *rnd = &peer->rnd;
 
 	c->op = ops[hostile_below(rnd, ARRAY_SIZE(ops))];
-	if (!peer->sound && hostile_one_in(rnd, 8))
+	if (peer->logins && hostile_one_in(rnd, 8))
 		c->login = 1 + hostile_below(rnd, 2);
 	if (c->op == DATBLK_OP_FLUSH)
 		return;
@@ -137,9 +137,9 @@ static void random_commands(struct hostile_peer *peer, struct datblk_command *cm
 
 /**
  * hostile_commands - fill in a message of commands
- * @peer:    its connection. If it is sound, all its commands have been answered, and the message is
- *	     correct. Otherwise, the message may contain a LOGIN or LOGOUT, and commands for logins
- *	     that may not exist.
+ * @peer:    its connection. If it is sound, all its commands have been answered, and the message
+ *	     is correct. If it sends logins, the message may contain a LOGIN or LOGOUT, and
+ *	     commands for logins that may not exist.
  * @message: receives the message
  * @count:   receives the number of commands
  *
@@ -150,7 +150,7 @@ u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *cou
 	struct rnd_state *rnd = &peer->rnd;
 	struct datblk_command cmds[DATBLK_BATCH] = {};
 	struct datblk_wire_command *headers;
-	bool login = !peer->sound && hostile_one_in(rnd, 4);
+	bool login = peer->logins && hostile_one_in(rnd, 4);
 	u32 first = login ? random_login_command(peer, &cmds[0], message) : 0, data = 0;
 	unsigned int i;
 

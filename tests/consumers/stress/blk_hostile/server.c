@@ -121,7 +121,8 @@ static void answer(struct hostile_peer *peer, const struct datblk_command *cmds,
 		size = hostile_spoil(peer, slot->memory, size);
 	if (key && hostile_one_in(rnd, 32))
 		key = hostile_one_in(rnd, 2) ? 0 : key ^ BIT(hostile_below(rnd, 32));
-	if (!key && !peer->held && hostile_one_in(rnd, 8)) {
+	/* The client sends nothing after a LOGIN or LOGOUT, so no later answer would come */
+	if (cmds->op < DATBLK_OP_LOGIN && !key && !peer->held && hostile_one_in(rnd, 8)) {
 		peer->held = slot;
 		peer->held_size = size;
 		return;
