@@ -12,6 +12,7 @@ from pathlib import Path
 CHECK = "tools/kdapl/check"
 LAB = "tools/kdapl/lab"
 TESTS = "tests/selftests"
+HOSTILE = "tests/consumers/stress/blk_hostile"
 STOCK = ("stock-6.1", "stock-6.12")
 
 # Groups of files, by name. "-PATH" leaves a path out. A job that runs a kernel also depends on the
@@ -19,8 +20,8 @@ STOCK = ("stock-6.1", "stock-6.12")
 SOURCES = {
     "kdapl": ("drivers/infiniband/ulp/kdapl", "-drivers/infiniband/ulp/kdapl/tests", "include",
               "Kbuild"),
-    "suites": ("drivers/infiniband/ulp/kdapl/tests", "drivers/block/datblk/tests",
-               f"{CHECK}/suites.py"),
+    "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
+    "datblk-suites": ("drivers/block/datblk/tests",),
     "datblk": ("drivers/block/datblk", "-drivers/block/datblk/tests", "tools/datblk"),
     "guest": (f"{CHECK}/run-guest", f"{CHECK}/build-modules", f"{CHECK}/env.sh",
               f"{LAB}/compilers.sh", f"{LAB}/run-in-root", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
@@ -28,10 +29,10 @@ SOURCES = {
               f"{TESTS}/lib.sh", "tests/lib", "tests/rxe/qp1_wake.c", "Makefile"),
     "loop": ("tests/consumers/loopback", "tests/lib", "tools/kdapl/loop"),
     "selftests": (f"{TESTS}/run.sh", "tests/consumers/actor", "tests/consumers/perf",
-                  "tests/consumers/stress", "tests/consumers/traffic", "tests/examples",
-                  "tests/lib", "tools/kdapl/trace", "tools/kdapl/loop"),
-    "stress": ("tests/consumers/stress", "tests/lib", f"{TESTS}/run.sh", f"{TESTS}/ledger.sh",
-               f"{TESTS}/fuzz.sh"),
+                  "tests/consumers/stress", f"-{HOSTILE}", "tests/consumers/traffic",
+                  "tests/examples", "tests/lib", "tools/kdapl/trace", "tools/kdapl/loop"),
+    "stress": ("tests/consumers/stress", f"-{HOSTILE}", "tests/lib", f"{TESTS}/run.sh",
+               f"{TESTS}/ledger.sh", f"{TESTS}/fuzz.sh"),
     "interop": ("tests/consumers/interop", "tests/consumers/loopback"),
     "rxe": ("tests/rxe", f"{TESTS}/run.sh"),
     "hca": ("tests/devices/hca", "tests/consumers/conform"),
@@ -110,7 +111,8 @@ def guest(kernel, purpose, about, *inputs, name="", **more):
     env = {"KDAPL_BOX": name} | {key: more.pop(key) for key in list(more) if key.isupper()}
     # A kernel with sanitizers is several times slower
     more.setdefault("minutes", 60 if kernel.count("-") > 1 else 30)
-    inputs = ("kdapl", "guest", *(["suites"] if has_kunit(kernel) else []), *inputs)
+    suites = ["suites", *(["datblk-suites"] if "datblk" in inputs else [])]
+    inputs = ("kdapl", "guest", *(suites if has_kunit(kernel) else []), *inputs)
     return Job(f"{name}-{kernel}",
                ["env", *(f"{key}={value}" for key, value in env.items()),
                 f"{CHECK}/run-guest", kernel, purpose],
@@ -119,11 +121,18 @@ def guest(kernel, purpose, about, *inputs, name="", **more):
 
 def selftests(kernel, name, about, tests, **more):
     """Selftests by name; all, or with only --short all short ones, if there is none."""
-    scripts = [f"{TESTS}/{test}.sh" for test in tests.split()
-               if test != "--short" and "/" not in test]
-    model = ["hca"] if "KDAPL_HCA" in more else []
-    return guest(kernel, "selftests", about, "selftests", *(scripts or [TESTS]), "datblk", *model,
-                 name=name, KDAPL_TESTS=tests, **more)
+    names = [test for test in tests.split() if test != "--short"]
+    # A script of another directory is in the group of that directory
+    inputs = ["selftests", *(f"{TESTS}/{test}.sh" for test in names if "/" not in test)]
+    if not names:
+        inputs.append(TESTS)
+    if not names or "datblk" in tests:
+        inputs.append("datblk")
+    if not names or {"datblk_hostile", "datblk_auth"} & set(names):
+        inputs.append(HOSTILE)
+    if "KDAPL_HCA" in more:
+        inputs.append("hca")
+    return guest(kernel, "selftests", about, *inputs, name=name, KDAPL_TESTS=tests, **more)
 
 
 # ---- what a change must pass ------------------------------------------------------
@@ -234,8 +243,8 @@ def kernels():
 def intree(kernel):
     return Job(f"intree-{kernel}", [f"{CHECK}/build-in-tree", kernel],
                "the modules in a kernel tree", (f"setup-{kernel}",),
-               ("kdapl", "suites", "datblk", f"{CHECK}/build-in-tree", "tools/kdapl/upstream"),
-               kernel, product=False)
+               ("kdapl", "suites", "datblk", "datblk-suites", f"{CHECK}/build-in-tree",
+                "tools/kdapl/upstream"), kernel, product=False)
 
 
 def contexts(kernel="stock-6.12"):
@@ -290,7 +299,7 @@ def debugs():
                   LEDGER_POSTS=1000000),
             selftests(kernel, "blk-hostile-long",
                       "peers that break the protocol of disks, 100,000 messages each",
-                      "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=600),
+                      "datblk_hostile", HOSTILE_MESSAGES=100000, SELFTEST_TIME=30000, minutes=600),
             # The test with two guests needs netem of the stock kernels
             Job(f"two-guests-{kernel}",
                 ["env", "TWO_GUESTS_POSTS=150000", f"{CHECK}/run-two-guests", kernel],
