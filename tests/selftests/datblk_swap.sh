@@ -7,11 +7,12 @@
 
 . "${0%/*}/lib.sh"
 
-# Newer kernels list only controllers that cgroup v1 supports in /proc/cgroups, so ask cgroup v2
+# Newer kernels list only controllers that cgroup v1 supports in /proc/cgroups, so ask cgroup v2. If it
+# cannot be mounted, the test fails when it needs it
 has_memory_limits() {
 	local dir status
 
-	dir=$(mktemp -d) && mount -t cgroup2 cgroup2 "$dir" || return
+	dir=$(mktemp -d) && mount -t cgroup2 cgroup2 "$dir" || return 0
 	grep -qw memory "$dir/cgroup.controllers"
 	status=$?
 	umount "$dir" && rmdir "$dir" && return "$status"

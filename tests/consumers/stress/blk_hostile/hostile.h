@@ -72,6 +72,7 @@ struct hostile_peer {
 	struct ib_cqe rdma;
 	struct hostile_slot *held;	/* an answer that is sent after the next one */
 	u32 held_size;
+	u16 numbers;			/* bits of the logins that the client must have */
 	bool greeted;			/* the client has sent the PING that it begins with */
 	bool unproved;			/* the client has a key that the server lacks */
 };
@@ -82,6 +83,7 @@ extern char *hostile_names[4];
 extern int hostile_name_count;
 extern unsigned short hostile_qual;
 extern bool hostile_keyless;
+extern bool hostile_counting;
 
 /* A random number below @end; 0 if @end is 0 */
 static inline u32 hostile_below(struct rnd_state *rnd, u32 end)
@@ -98,6 +100,7 @@ static inline bool hostile_one_in(struct rnd_state *rnd, u32 n)
 bool hostile_done(void);
 void hostile_count(void);
 void hostile_answered(unsigned int count);
+void hostile_logged_in(void);
 void hostile_seed(struct rnd_state *rnd);
 bool hostile_to(struct sockaddr_storage *to);
 

@@ -3,6 +3,7 @@
  * The hostile peers of the block device: the module, its parameters and its verdict. The thread
  * of the test runs one of the two roles until it has sent its messages.
  */
+#include <linux/hash.h>
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <net/net_namespace.h>
@@ -30,12 +31,17 @@ bool hostile_keyless;
 module_param_named(keyless, hostile_keyless, bool, 0444);
 MODULE_PARM_DESC(keyless, "The other side has a key that this module lacks");
 
+bool hostile_counting = true;
+module_param_named(counting, hostile_counting, bool, 0644);
+MODULE_PARM_DESC(counting, "Count messages, and let the server send incorrect ones");
+
 static unsigned long seed = 1;
 module_param(seed, ulong, 0444);
 MODULE_PARM_DESC(seed, "Seed of the random numbers");
 
 static atomic_long_t sent;
 static atomic_long_t answered;
+static atomic_long_t logins;
 static atomic_long_t seeds;
 
 /**
@@ -56,7 +62,8 @@ bool hostile_done(void)
  */
 void hostile_count(void)
 {
-	atomic_long_inc(&sent);
+	if (READ_ONCE(hostile_counting))
+		atomic_long_inc(&sent);
 }
 
 /**
@@ -67,18 +74,32 @@ void hostile_count(void)
  */
 void hostile_answered(unsigned int count)
 {
-	atomic_long_add(count, &answered);
+	if (READ_ONCE(hostile_counting))
+		atomic_long_add(count, &answered);
+}
+
+/**
+ * hostile_logged_in - the client that is tested has been logged in with a LOGIN
+ *
+ * Context: any.
+ */
+void hostile_logged_in(void)
+{
+	if (READ_ONCE(hostile_counting))
+		atomic_long_inc(&logins);
 }
 
 /**
  * hostile_seed - seed the random numbers of a connection
  * @rnd: the state
  *
+ * The first numbers after similar seeds are similar, too, so the seeds must not be.
+ *
  * Context: any.
  */
 void hostile_seed(struct rnd_state *rnd)
 {
-	prandom_seed_state(rnd, seed * 1000003 + atomic_long_inc_return(&seeds));
+	prandom_seed_state(rnd, hash_64(seed * 1000003 + atomic_long_inc_return(&seeds), 64));
 }
 
 /**
@@ -113,14 +134,17 @@ static void run(void)
 	    atomic_long_read(&answered) < hostile_messages / 10)
 		test_fail("expected answers to many commands, found %ld",
 			  atomic_long_read(&answered));
+	if (!test_stopping() && !hostile_name_count && !hostile_keyless &&
+	    atomic_long_read(&logins) < hostile_messages / 200)
+		test_fail("expected many logins with LOGIN, found %ld", atomic_long_read(&logins));
 }
 
 static void show(struct seq_file *m)
 {
 	seq_puts(m, "1..1\n");
 	test_show_notes(m, &test_verdict, "# ");
-	test_ok(m, 1, !test_failures(), "%ld messages, %ld answers", atomic_long_read(&sent),
-		atomic_long_read(&answered));
+	test_ok(m, 1, !test_failures(), "%ld messages, %ld answers, %ld logins with LOGIN",
+		atomic_long_read(&sent), atomic_long_read(&answered), atomic_long_read(&logins));
 }
 
 static u64 percent(void)

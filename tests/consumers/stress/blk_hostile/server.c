@@ -16,12 +16,19 @@
 static DEFINE_MUTEX(lock);	/* guards peers */
 static LIST_HEAD(peers);
 
+/* Is it the turn of a fault? Until the messages count, the server is correct: disks connect */
+static bool one_in(struct hostile_peer *peer, u32 n)
+{
+	return READ_ONCE(hostile_counting) && hostile_one_in(&peer->rnd, n);
+}
+
 /*
  * The device is always the same, so that the client accepts it after a reconnect. Now and then its
- * instance changes, as if writes had been lost.
+ * instance changes, as if writes had been lost. @limits: what the peers have agreed on; receives
+ * what the client reads. Returns false if the client must refuse the welcome.
  */
-static void fill_welcome(struct hostile_peer *peer, struct datblk_welcome *welcome,
-			 u32 incarnation, const u8 *mac)
+static bool fill_welcome(struct hostile_peer *peer, struct datblk_welcome *welcome,
+			 struct datblk_limits *limits, u32 incarnation, const u8 *mac)
 {
 	struct datblk_geometry geo = {
 		.capacity = CAPACITY,
@@ -35,12 +42,13 @@ static void fill_welcome(struct hostile_peer *peer, struct datblk_welcome *welco
 		.instance = incarnation / 16,
 	};
 
-	datblk_fill_welcome(welcome, &peer->limits, &geo);
+	datblk_fill_welcome(welcome, limits, &geo);
 	if (mac)
 		memcpy(welcome->proof, mac, sizeof(welcome->proof));
 	/* Not the identity and the size: a client that accepted wrong ones would never reconnect */
-	if (hostile_one_in(&peer->rnd, 16))
+	if (one_in(peer, 16))
 		hostile_flip(&peer->rnd, welcome, offsetof(struct datblk_welcome, capacity));
+	return !datblk_check_welcome(welcome, sizeof(*welcome), limits, &geo);
 }
 
 static void fill_refusal(struct hostile_peer *peer, struct datblk_refusal *refusal)
@@ -55,7 +63,7 @@ static void fill_refusal(struct hostile_peer *peer, struct datblk_refusal *refus
 /* Ends in an error if it goes beyond the memory of the key */
 static void write_to(struct hostile_peer *peer, const struct datblk_command *c)
 {
-	u32 excess = hostile_one_in(&peer->rnd, 32) ? DATBLK_SECTOR : 0;
+	u32 excess = one_in(peer, 32) ? DATBLK_SECTOR : 0;
 	struct ib_sge sge = {
 		.addr = (uintptr_t)peer->region,
 		.length = min_t(u32, c->length + excess, HOSTILE_REGION),
@@ -82,22 +90,51 @@ static void send_held(struct hostile_peer *peer)
 		hostile_send(slot, peer->held_size, 0, false);
 }
 
+/* Expects a correct LOGIN. @data: its data */
+static void check_login(struct hostile_peer *peer, const struct datblk_command *c, const void *data,
+			struct datblk_login *req)
+{
+	size_t size = sizeof(struct datblk_wire_login);
+
+	if (datblk_check_login(data, size, req))
+		test_fail("the client's LOGIN: expected a correct one");
+	else if (memcmp(&req->limits, &peer->limits, sizeof(req->limits)))
+		test_fail("the client's LOGIN: expected the limits of the connection");
+	else if (memchr_inv(data + size, 0, DATBLK_LOGIN_BYTES - size))
+		test_fail("the client's LOGIN: expected zeroes behind it");
+	else if (peer->numbers & BIT(c->login))
+		test_fail("the client's LOGIN: expected a free number, got %u", c->login);
+}
+
 /*
  * Fills in the data of the answer to a LOGIN, which may be incorrect. @request is the data of the
- * LOGIN. It is NULL if the command is answered again.
+ * LOGIN. It is NULL if the command is answered again. Returns whether the client must accept the
+ * login.
  */
-static void answer_login(struct hostile_peer *peer, void *data, const void *request)
+static bool answer_login(struct hostile_peer *peer, const struct datblk_command *c, void *data,
+			 const void *request)
 {
+	struct datblk_limits limits = peer->limits;
 	struct datblk_login req = {};
+	bool admitted = false;
 
-	if (request && datblk_check_login(request, sizeof(struct datblk_wire_login), &req))
-		test_fail("the client's LOGIN: expected a correct one");
-	if (hostile_one_in(&peer->rnd, 8))
+	if (request)
+		check_login(peer, c, request, &req);
+	if (one_in(peer, 8))
 		fill_refusal(peer, data);
 	else
-		fill_welcome(peer, data, req.incarnation, NULL);
-	if (hostile_one_in(&peer->rnd, 16))
+		admitted = fill_welcome(peer, data, &limits, req.incarnation, NULL);
+	if (one_in(peer, 16)) {
 		prandom_bytes_state(&peer->rnd, data, DATBLK_LOGIN_BYTES);
+		return false;
+	}
+	return request && admitted && !memcmp(&limits, &peer->limits, sizeof(limits));
+}
+
+static void logged_in(struct hostile_peer *peer, u8 number)
+{
+	peer->numbers |= BIT(number);
+	hostile_logged_in();
 }
 
 static void answer(struct hostile_peer *peer, const struct datblk_command *cmds, unsigned int count,
@@ -106,6 +143,7 @@ static void answer(struct hostile_peer *peer, const struct datblk_command *cmds,
 	struct hostile_slot *slot = hostile_send_slot(peer);
 	struct rnd_state *rnd = &peer->rnd;
 	u32 size, key = cmds->key;
+	bool admitted = false;
 
 	/* All send buffers are in use: end the connection, and the client reconnects */
 	if (!slot) {
@@ -114,15 +152,20 @@ static void answer(struct hostile_peer *peer, const struct datblk_command *cmds,
 	}
 	size = hostile_answer(peer, slot->memory, cmds, count);
 	if (cmds->op == DATBLK_OP_LOGIN)
-		answer_login(peer, slot->memory, message ? message + cmds->offset : NULL);
-	if (key && cmds->op == DATBLK_OP_READ && !hostile_one_in(rnd, 8))
+		admitted = answer_login(peer, cmds, slot->memory,
+					message ? message + cmds->offset : NULL);
+	else if (cmds->op == DATBLK_OP_LOGOUT)
+		peer->numbers &= ~BIT(cmds->login);
+	if (key && cmds->op == DATBLK_OP_READ && !one_in(peer, 8))
 		write_to(peer, cmds);
-	if (hostile_one_in(rnd, 32))
+	if (one_in(peer, 32))
 		size = hostile_spoil(peer, slot->memory, size);
-	if (key && hostile_one_in(rnd, 32))
+	else if (admitted)
+		logged_in(peer, cmds->login);
+	if (key && one_in(peer, 32))
 		key = hostile_one_in(rnd, 2) ? 0 : key ^ BIT(hostile_below(rnd, 32));
 	/* The client sends nothing after a LOGIN or LOGOUT, so no later answer would come */
-	if (cmds->op < DATBLK_OP_LOGIN && !key && !peer->held && hostile_one_in(rnd, 8)) {
+	if (cmds->op < DATBLK_OP_LOGIN && !key && !peer->held && one_in(peer, 8)) {
 		peer->held = slot;
 		peer->held_size = size;
 		return;
@@ -180,7 +223,7 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 		answer(peer, &cmds[first], i + 1 - first, message);
 		first = i + 1;
 	}
-	if (hostile_one_in(&peer->rnd, 16))
+	if (one_in(peer, 16))
 		answer_again(peer, cmds);
 	if (cmds[count - 1].op != DATBLK_OP_PING)
 		return;
@@ -217,7 +260,8 @@ static int admit(struct hostile_peer *peer, const struct rdma_conn_param *reques
 		.rnr_retry_count = 7,
 	};
 
-	fill_welcome(peer, &welcome, incarnation, mac);
+	fill_welcome(peer, &welcome, &peer->limits, incarnation, mac);
+	peer->numbers = BIT(0);
 	return rdma_accept(peer->id, &param);
 }
 
@@ -288,7 +332,7 @@ static int requested(struct rdma_cm_id *id, const struct rdma_conn_param *param)
 	} else {
 		req.limits.depth = min_t(u32, req.limits.depth, HOSTILE_DEPTH);
 		peer->limits = req.limits;
-		if (hostile_one_in(&peer->rnd, 16))
+		if (one_in(peer, 16))
 			err = refuse(peer) ?: -ECONNREFUSED;
 		else
 			err = hostile_peer_make(peer, true) ?:
