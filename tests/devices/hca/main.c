@@ -127,6 +127,9 @@ static void hca_release(struct hca_dev *dev)
 	mutex_unlock(&hca_world);
 }
 
+/* Taken with interrupts off; xa_init_flags() has one class for all arrays of a file */
+static struct lock_class_key hca_one_way_class;
+
 static int hca_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct hca_dev *dev = ib_alloc_device(hca_dev, ibdev);
@@ -139,6 +142,7 @@ static int hca_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC);
 	xa_init_flags(&dev->one_way, XA_FLAGS_LOCK_IRQ);
+	lockdep_set_class(&dev->one_way.xa_lock, &hca_one_way_class);
 	err = hca_pci_init(dev) ?: hca_claim(dev);
 	if (err)
 		goto out_free;
