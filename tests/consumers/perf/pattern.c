@@ -35,15 +35,28 @@ static void link_done(struct perf_link *l, u64 now)
 	}
 }
 
-static void request(struct perf_link *l)
+/*
+ * Post the requests that are due. In a ping-pong, messages can arrive whose acknowledgments are
+ * lost, so the queue can be full; then the completion of a request continues. l->lock held
+ */
+static void post_due(struct perf_link *l)
 {
 	const struct perf_spec *spec = &l->end->spec;
 
-	l->posted++;
-	if (!l->calls->request(l, spec->op, spec->size)) {
-		l->posted--;
-		link_failed(l);
+	while (l->due && !perf_full(l)) {
+		if (!l->calls->request(l, spec->op, spec->size)) {
+			link_failed(l);
+			return;
+		}
+		l->due--;
+		l->posted++;
 	}
+}
+
+static void request(struct perf_link *l)
+{
+	l->due++;
+	post_due(l);
 }
 
 /**
@@ -131,10 +144,12 @@ void perf_requested(struct perf_link *l, bool good)
 			link_failed(l);
 		return;
 	}
-	if (is_control(l))
-		return;
 	spin_lock(&l->lock);
 	WRITE_ONCE(l->completed, l->completed + 1);
+	if (is_control(l))
+		wake_up(&e->wait);
+	else
+		post_due(l);
 	if (l->running && e->spec.kind == PERF_BW)
 		refill(l);
 	else if (l->running && e->spec.op == PERF_READ)
@@ -197,6 +212,7 @@ void perf_prepare(struct perf_end *e)
 		/* No sequence number of a write is 0 */
 		memset(l->area[PERF_SINK], 0, e->spec.size);
 		spin_lock_bh(&l->lock);
+		l->due = 0;
 		l->posted = 0;
 		l->completed = 0;
 		l->received = 0;

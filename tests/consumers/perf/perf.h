@@ -108,6 +108,7 @@ struct perf_link {
 	spinlock_t lock;		/* guards the rest */
 	bool running;			/* this end of the link makes requests */
 	bool failed;
+	u32 due;			/* requests that wait for room in the queue */
 	u32 posted, completed;
 	u32 received;
 	u64 begin;			/* of the sample in progress, in ns */
@@ -212,6 +213,12 @@ void perf_link_init(struct perf_end *e, struct perf_link *l, enum perf_side side
 static inline bool perf_stopped(const struct perf_end *e)
 {
 	return READ_ONCE(e->run->stop);
+}
+
+/* Has the queue of requests no room? The completion of a request makes room */
+static inline bool perf_full(const struct perf_link *l)
+{
+	return l->posted - READ_ONCE(l->completed) >= l->requests;
 }
 
 /* dat.c */

@@ -38,7 +38,7 @@ static bool write(struct perf_link *l, u32 i)
 	struct perf_end *e = l->end;
 	bool good;
 
-	while (l->posted - READ_ONCE(l->completed) >= l->requests) {
+	while (perf_full(l)) {
 		if (perf_broken(e))
 			return false;
 		cond_resched();
