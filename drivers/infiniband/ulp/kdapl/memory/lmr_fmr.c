@@ -197,11 +197,16 @@ static noinline DAT_RETURN kdapl_fmr_collect_sg(struct kdapl_fmr *r)
 	return DAT_SUCCESS;
 }
 
-/* Step 7: collects the pages, in units of PAGE_SIZE. lmr->lock held, the LMR is free */
+/*
+ * Step 7: collects the pages, in units of PAGE_SIZE. lmr->lock held, the LMR is free. The memory of
+ * an orphaned LMR, which may still be mapped, is not looked at.
+ */
 static DAT_RETURN kdapl_fmr_collect(struct kdapl_fmr *r)
 {
 	if ((READ_ONCE(r->lmr->zone) ^ r->ep->checks.zone) & KDAPL_ZONE_MASK)
 		return KDAPL_ERROR(PROTECTION_VIOLATION);
+	if (unlikely(r->lmr->orphaned))
+		return DAT_SUCCESS;
 	return r->sgl ? kdapl_fmr_collect_sg(r) : kdapl_fmr_collect_array(r);
 }
 
@@ -284,15 +289,19 @@ static DAT_RETURN kdapl_fmr_check_state(struct kdapl_lmr *lmr)
 {
 	if (lmr->dying)
 		return KDAPL_BAD_HANDLE(LMR);
-	if (lmr->fmr.state == KDAPL_MR_FREE && lmr->fmr.mr)
+	if (lmr->fmr.state == KDAPL_MR_FREE)
 		return DAT_SUCCESS;
 	/* The MR may be one that could not be replaced before */
 	kdapl_lmr_repair_soon(lmr);
 	return KDAPL_BAD_STATE(LMR_IN_USE);
 }
 
-/* Steps 6 to 10, under lmr->lock. Returns the slot, filled in, or NULL and the reason */
-static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, DAT_RETURN *ret)
+/*
+ * Steps 6 to 10, under lmr->lock. Returns the slot, filled in, or NULL and the reason, which is
+ * DAT_SUCCESS if there is no QP
+ */
+static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, const struct ib_qp *qp,
+					 DAT_RETURN *ret)
 {
 	struct kdapl_lmr *lmr = r->lmr;
 	struct kdapl_slot *slot;
@@ -300,7 +309,7 @@ static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, DAT_RETURN *ret)
 	*ret = kdapl_fmr_check_state(lmr);
 	if (!*ret)
 		*ret = kdapl_fmr_collect(r);
-	if (*ret)
+	if (*ret || !qp)
 		return NULL;
 	slot = kdapl_mr_wr_begin(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags, kdapl_fmr_done);
 	if (!slot) {
@@ -319,6 +328,18 @@ static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, DAT_RETURN *ret)
 	return slot;
 }
 
+/* Step 10 on an EP without a QP. ep->sq.lock held */
+static DAT_RETURN kdapl_fmr_flush(const struct kdapl_fmr *r)
+{
+	DAT_RETURN ret = kdapl_lmr_wr_flush(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags);
+
+	if (!ret)
+		*r->lmr_context = 0;
+	if (!ret && r->rmr_context)
+		*r->rmr_context = 0;
+	return ret;
+}
+
 /* Steps 6 to 11. ep->sq.lock held */
 static DAT_RETURN kdapl_fmr_request(struct kdapl_fmr *r)
 {
@@ -329,16 +350,8 @@ static DAT_RETURN kdapl_fmr_request(struct kdapl_fmr *r)
 	struct kdapl_slot *slot;
 	DAT_RETURN ret;
 
-	if (!qp) {
-		ret = kdapl_lmr_wr_flush(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags);
-		if (!ret)
-			*r->lmr_context = 0;
-		if (!ret && r->rmr_context)
-			*r->rmr_context = 0;
-		return ret;
-	}
 	spin_lock(&lmr->lock);
-	slot = kdapl_fmr_slot(r, &ret);
+	slot = kdapl_fmr_slot(r, qp, &ret);
 	lmr_context = *r->lmr_context;
 	if (slot) {
 		/* Before it is posted, because the upcall of its completion may use them */
@@ -350,7 +363,7 @@ static DAT_RETURN kdapl_fmr_request(struct kdapl_fmr *r)
 	}
 	spin_unlock(&lmr->lock);
 	if (!slot)
-		return ret;
+		return ret ?: kdapl_fmr_flush(r);
 	ret = kdapl_fmr_submit(r, qp, slot);
 	if (ret) {
 		*r->lmr_context = lmr_context;

@@ -94,12 +94,12 @@ void kdapl_lmr_orphan(struct kdapl_obj *obj)
 	lmr->fmr.state = KDAPL_MR_FREE;
 	lmr->param.lmr_state.bound = DAT_FALSE;
 	lmr->param.rmr_context = 0;
+	lmr->orphaned = true;
 	spin_unlock_irq(&lmr->lock);
 	/* Deregistration invalidates the key at once */
 	if (mr)
 		kdapl_mr_dereg(mr);
 	kdapl_lmr_unmap(lmr, ibdev);
-	lmr->orphaned = true;
 	kdapl_ia_verbs_put(lmr->obj.ia);
 }
 

@@ -218,7 +218,7 @@ bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 }
 
 /*
- * Flushes a request on an orphaned object. Any context, ep->sq.lock held.
+ * Flushes a request that has passed the checks. Any context, ep->sq.lock held.
  *
  * @ep: the EP, without a QP
  * @op: DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
@@ -253,7 +253,7 @@ DAT_RETURN kdapl_lmr_wr_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handl
 	return DAT_SUCCESS;
 }
 
-/* Second half of step 6, and step 7. lmr->lock held */
+/* Second half of step 6, except for an orphaned LMR, and step 7. lmr->lock held */
 static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const struct kdapl_ep *ep)
 {
 	const struct kdapl_mr *m = &lmr->fmr;
@@ -261,7 +261,7 @@ static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const stru
 	if (lmr->dying)
 		return KDAPL_BAD_HANDLE(LMR);
 	/* The queues of two EPs are not ordered */
-	if (m->state != KDAPL_MR_VALID &&
+	if (m->state != KDAPL_MR_VALID && !lmr->orphaned &&
 	    (m->state != KDAPL_MR_REGISTERING || m->ep != ep->obj.handle))
 		return KDAPL_BAD_STATE(LMR_FREE);
 	/* The keys of bound RMRs would outlive it. No RMR can be bound after kdapl_lmr_hide() */
@@ -272,14 +272,15 @@ static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const stru
 	return DAT_SUCCESS;
 }
 
-/* Steps 6 to 10, under lmr->lock. Returns the slot, filled in, or NULL and the reason */
+/* Returns what kdapl_fmr_slot() does. lmr->lock held */
 static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kdapl_ep *ep,
-						u64 cookie, u32 flags, DAT_RETURN *ret)
+						const struct ib_qp *qp, u64 cookie, u32 flags,
+						DAT_RETURN *ret)
 {
 	struct kdapl_slot *slot;
 
 	*ret = kdapl_invalidate_check(lmr, ep);
-	if (*ret)
+	if (*ret || !qp)
 		return NULL;
 	slot = kdapl_mr_wr_begin(ep, DAT_DTO_LMR_INVALIDATE, cookie, flags, kdapl_fmr_done);
 	if (!slot) {
@@ -311,10 +312,8 @@ static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_e
 	DAT_RETURN ret;
 	int err;
 
-	if (!qp)
-		return kdapl_lmr_wr_flush(ep, DAT_DTO_LMR_INVALIDATE, cookie, flags);
 	spin_lock(&lmr->lock);
-	slot = kdapl_invalidate_slot(lmr, ep, cookie, flags, &ret);
+	slot = kdapl_invalidate_slot(lmr, ep, qp, cookie, flags, &ret);
 	if (slot) {
 		old_state = lmr->fmr.state;
 		lmr->fmr.state = KDAPL_MR_INVALIDATING;
@@ -322,7 +321,7 @@ static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_e
 	}
 	spin_unlock(&lmr->lock);
 	if (!slot)
-		return ret;
+		return ret ?: kdapl_lmr_wr_flush(ep, DAT_DTO_LMR_INVALIDATE, cookie, flags);
 	err = kdapl_mr_wr_post(ep, qp, slot, &slot->rdma.wr, flags, &bad);
 	if (likely(!err))
 		return DAT_SUCCESS;

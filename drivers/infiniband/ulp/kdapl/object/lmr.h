@@ -99,7 +99,7 @@ static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 minus_s
  * @sgt:   mapped pages, for the unmap; @is_fmr: it has @max_pages entries
  * @desc:  its descriptor; filled until the LMR is freed, also if it is orphaned
  * @param: what dat_lmr_query() returns
- * @orphaned: the LMR is orphaned
+ * @orphaned: the LMR is orphaned; set under @lock
  * @is_fmr: it was created by dat_lmr_allocate(); constant
  * @max_pages: @is_fmr: its capacity in pages; constant
  * @lock:  guards the following fields up to @zp, and the parts of @param that change

@@ -2,7 +2,8 @@
 /*
  * KUnit: registrations of dat_lmr_fmr() that do not end with a successful invalidation.
  *
- * Requests that fail, are refused or are flushed; LMRs that are freed; device removal.
+ * Requests that fail, are refused or are flushed; LMRs that are freed; device removal; EPs that
+ * have no QP.
  * Afterwards a work item has replaced the MR, or the LMR is bound as before (V-08). Runs
  * in a KUnit thread.
  */
@@ -282,6 +283,84 @@ static void C_57_device_leaves_an_LMR_with_an_invalidation_posted(struct kunit *
 	device_leaves(test, true);
 }
 
+/* ---- an EP without a QP -------------------------------------------------- */
+
+/* In DISCONNECTED and in @pz, as after an attempt on a device that flushes no QP in INIT */
+static void without_QP(struct kunit *test, DAT_PZ_HANDLE pz, struct tp_ep *ep)
+{
+	DAT_EP_PARAM param = { .pz_handle = pz };
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(m.env, NULL, false, ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ep_modify(ep->handle, DAT_EP_FIELD_PZ_HANDLE, &param),
+			DAT_SUCCESS);
+	tp_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+	mutex_lock(&ep->ep->mutex);
+	kdapl_ep_drop_verbs(ep->ep);
+	mutex_unlock(&ep->ep->mutex);
+}
+
+static void F_05_F_07_checked_without_a_QP(struct kunit *test)
+{
+	struct tp_ep ep;
+	struct fmr f;
+
+	kdapl_clauses(test, "F-05 F-07 F-09");
+	without_QP(test, m.pz, &ep);
+	mem_fmr_args(&m, &f);
+	f.ep = ep.handle;
+	m.page[1]++;
+	TP_EXPECT_TYPE(test, mem_fmr_post(&f), DAT_INVALID_PARAMETER);
+	m.page[1]--;
+	KUNIT_EXPECT_EQ(test, f.context, 0xdeadbeef);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	mem_expect(test, &ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_EQ(test, f.context, 0);
+	KUNIT_EXPECT_EQ(test, f.key, 0);
+	mem_expect_fmr(test, &m, false, 0);
+	registered(test, &f);
+	f.ep = ep.handle;
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), IN_USE);
+	mem_expect_fmr(test, &m, true, f.key);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
+	tp_ep_free(&ep);
+}
+
+static void V_06_checked_without_a_QP(struct kunit *test)
+{
+	struct tp_ep ep;
+	struct fmr f;
+
+	kdapl_clauses(test, "V-06 V-08");
+	without_QP(test, m.pz, &ep);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &ep, 1, 0), NOT_BOUND);
+	registered(test, &f);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &ep, 2, 0), DAT_SUCCESS);
+	mem_expect(test, &ep, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_ERR_FLUSHED);
+	mem_expect_fmr(test, &m, true, f.key);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
+	tp_ep_free(&ep);
+}
+
+/* Also after the device was removed */
+static void F_08_zones_are_compared_without_a_QP(struct kunit *test)
+{
+	struct tp_ep ep;
+	struct fmr f, other;
+
+	kdapl_clauses(test, "F-08 C-58");
+	without_QP(test, m.env->foreign.pz, &ep);
+	mem_fmr_args(&m, &other);
+	other.ep = ep.handle;
+	TP_EXPECT_TYPE(test, mem_fmr_post(&other), DAT_PROTECTION_VIOLATION);
+	registered(test, &f);
+	TP_EXPECT_TYPE(test, mem_invalidate(&m, &ep, 1, 0), DAT_PROTECTION_VIOLATION);
+	fake_dev_unplug(fake());
+	TP_EXPECT_TYPE(test, mem_fmr_post(&other), DAT_PROTECTION_VIOLATION);
+	TP_EXPECT_TYPE(test, mem_invalidate(&m, &ep, 2, 0), DAT_PROTECTION_VIOLATION);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
+	tp_ep_free(&ep);
+}
+
 /* ---- suite ------------------------------------------------------------- */
 
 static int fmr_end_init(struct kunit *test)
@@ -306,6 +385,9 @@ static struct kunit_case fmr_end_cases[] = {
 	KUNIT_CASE(B_20_in_use_while_a_request_is_outstanding),
 	KUNIT_CASE(C_57_device_leaves_a_registered_LMR),
 	KUNIT_CASE(C_57_device_leaves_an_LMR_with_an_invalidation_posted),
+	KUNIT_CASE(F_05_F_07_checked_without_a_QP),
+	KUNIT_CASE(V_06_checked_without_a_QP),
+	KUNIT_CASE(F_08_zones_are_compared_without_a_QP),
 	{}
 };
 
