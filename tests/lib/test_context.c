@@ -10,6 +10,7 @@
 #include <linux/moduleparam.h>
 #include <linux/string.h>
 #include "kdapl_test.h"
+#include "test_verbs.h"
 
 #define POLLED_EVDS	128
 #define POLL_MAX	32		/* completions in one call */
@@ -31,7 +32,7 @@ bool test_upcalls_sleep(void)
 /* Do upcalls for completions run in softirq? */
 bool test_upcalls_in_softirq(void)
 {
-	return !strcmp(context, "softirq");
+	return TEST_SOFTIRQ_POLLS && !strcmp(context, "softirq");
 }
 
 /*

@@ -339,8 +339,8 @@ static int late_interrupt(void)
 
 static int late_run_round(void)
 {
-	int ret = late_make_qp(&test.peer, IB_POLL_SOFTIRQ) ?:
-		  late_make_qp(&test.target, IB_POLL_SOFTIRQ);
+	int ret = late_make_qp(&test.peer, TEST_POLL) ?:
+		  late_make_qp(&test.target, TEST_POLL);
 
 	if (ret)
 		return ret;

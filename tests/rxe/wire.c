@@ -105,7 +105,7 @@ static int wire_make(void)
 	rkey = wire.pd->unsafe_global_rkey;
 	/* This cannot fail on rxe, which has no DMA */
 	addr = ib_dma_map_single(wire.ibdev, wire.mem, WIRE_MEM, DMA_BIDIRECTIONAL);
-	err = test_verbs_make(&wire.v, wire.pd, 4, IB_POLL_SOFTIRQ, &init);
+	err = test_verbs_make(&wire.v, wire.pd, 4, TEST_POLL, &init);
 	if (err)
 		return err;
 	qpn = wire.v.qp->qp_num;

@@ -114,7 +114,7 @@ static bool make_qp(struct vpeer *b, bool srq)
 	/* Queue lengths are rounded up, and each entry may complete */
 	init.srq = b->srq;
 	if (failed(b, "creating a queue pair", test_verbs_make(&b->v, b->pd, 8 * VPEER_DEPTH,
-							       IB_POLL_SOFTIRQ, &init)))
+							       TEST_POLL, &init)))
 		return false;
 	b->dma = ib_dma_map_single(b->id->device, b->mem, VPEER_MEM, DMA_BIDIRECTIONAL);
 	return !failed(b, "INIT", ib_modify_qp(b->v.qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |

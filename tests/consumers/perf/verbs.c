@@ -12,6 +12,7 @@
 #include <net/net_namespace.h>
 
 #include "perf.h"
+#include "test_verbs.h"
 
 #define READS		16
 #define RETRY		6	/* rxe retries forever with 7 */
@@ -169,7 +170,7 @@ static int make(struct perf_link *l)
 	if (IS_ERR(pd))
 		return check(l, "ib_alloc_pd", PTR_ERR(pd));
 	l->pd = pd;
-	cq = ib_alloc_cq_any(ibdev, l, l->recvs + l->requests + 3, IB_POLL_SOFTIRQ);
+	cq = ib_alloc_cq_any(ibdev, l, l->recvs + l->requests + 3, TEST_POLL);
 	if (IS_ERR(cq))
 		return check(l, "ib_alloc_cq_any", PTR_ERR(cq));
 	l->cq = cq;

@@ -25,6 +25,11 @@
 #define KDAPL_LAST_WQE_MS	100
 #endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) */
 
+/* 6.18 made the lock optional, see kdapl_evd_context(); before, all RT kernels have it */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
+#define CONFIG_PREEMPT_RT_NEEDS_BH_LOCK	1
+#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0) */
+
 /*
  * The core's softirq calls irq_poll_complete() before it arms a CQ again, and ib_free_cq() waits
  * only for irq_poll_complete(). So the softirq that has just ended a drain could arm freed memory.

@@ -98,6 +98,8 @@ static void kdapl_evd_work(struct work_struct *work)
 static void kdapl_evd_process_work(struct work_struct *work)
 {
 	struct kdapl_evd *evd = container_of(work, struct kdapl_evd, work);
+	/* Not if the kernel allows no other context, see kdapl_evd_context() */
+	bool sleeps = evd->streams & KDAT_EVD_PROCESS_FLAG;
 	bool mine = kdapl_evd_claim_in_work(evd);
 	bool again = kdapl_evd_poll_ready(evd);
 
@@ -105,7 +107,11 @@ static void kdapl_evd_process_work(struct work_struct *work)
 		/* An upcall may take any time, during which errors must be noticed */
 		if (READ_ONCE(evd->ncqs))
 			kdapl_evd_timer_start(evd);
+		if (!sleeps)
+			local_bh_disable();
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
+		if (!sleeps)
+			local_bh_enable();
 		WRITE_ONCE(evd->upcaller, NULL);
 	}
 	if (kdapl_evd_arm_drained(evd) || again)
