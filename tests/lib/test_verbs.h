@@ -50,7 +50,7 @@ struct test_verbs {
 	struct ib_qp *qp;
 };
 
-/* Some RT kernels do not allow polls in softirq, see kdapl_evd_context() */
+/* Some RT kernels do not allow polls in softirq, see kdapl_softirq_polls() */
 #define TEST_SOFTIRQ_POLLS	(!IS_ENABLED(CONFIG_PREEMPT_RT) ||		\
 				 IS_ENABLED(CONFIG_PREEMPT_RT_NEEDS_BH_LOCK))
 #define TEST_POLL		(TEST_SOFTIRQ_POLLS ? IB_POLL_SOFTIRQ : IB_POLL_WORKQUEUE)

@@ -25,7 +25,7 @@
 #define KDAPL_LAST_WQE_MS	100
 #endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) */
 
-/* 6.18 made the lock optional, see kdapl_evd_context(); before, all RT kernels have it */
+/* 6.18 made this lock optional; older RT kernels always have it. See kdapl_softirq_polls() */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0)
 #define CONFIG_PREEMPT_RT_NEEDS_BH_LOCK	1
 #endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0) */
@@ -37,20 +37,23 @@
  * and the caller waits for a grace period, which waits for the current run, because a softirq is a
  * read-side critical section. The poll must be enabled again, or ib_free_cq() would never return;
  * IRQ_POLL_F_DISABLE keeps a late interrupt from starting a run before ib_free_cq() disables the
- * poll itself.
+ * poll itself. A work item that polls is not affected.
  */
 #define kdapl_stop_cq(cq)						\
 	do {								\
-		struct irq_poll *__iop = &(cq)->iop;			\
+		struct ib_cq *__cq = (cq);				\
 									\
-		irq_poll_disable(__iop);				\
-		set_bit(IRQ_POLL_F_DISABLE, &__iop->state);		\
+		if (__cq->poll_ctx != IB_POLL_SOFTIRQ)			\
+			break;						\
+		irq_poll_disable(&__cq->iop);				\
+		set_bit(IRQ_POLL_F_DISABLE, &__cq->iop.state);		\
 	} while (0)
 #define kdapl_free_stopped_cq(cq)					\
 	do {								\
 		struct ib_cq *__cq = (cq);				\
 									\
-		irq_poll_enable(&__cq->iop);				\
+		if (__cq->poll_ctx == IB_POLL_SOFTIRQ)			\
+			irq_poll_enable(&__cq->iop);			\
 		ib_free_cq(__cq);					\
 	} while (0)
 

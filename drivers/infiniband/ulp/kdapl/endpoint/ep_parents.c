@@ -255,11 +255,12 @@ bool kdapl_ep_configured(const struct kdapl_ep *ep)
 	       (ep->fast.request_evd || !cfg->attr.max_request_dtos);
 }
 
-/* Returns true if the EVDs of receives and of requests have the same context. Any context */
+/* Did the Consumer choose the same context for the EVDs of receives and of requests? Any context */
 bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
 {
-	return !ep->fast.recv_evd || !ep->fast.request_evd ||
-	       ep->fast.recv_evd->context == ep->fast.request_evd->context;
+	const struct kdapl_evd *recv = ep->fast.recv_evd, *request = ep->fast.request_evd;
+
+	return !recv || !request || !((recv->streams ^ request->streams) & KDAPL_EVD_CONTEXTS);
 }
 
 /*

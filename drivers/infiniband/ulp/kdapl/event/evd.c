@@ -12,23 +12,15 @@
 #define KDAPL_EVD_STREAMS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG | \
 				 DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG | \
 				 DAT_EVD_ASYNC_FLAG)
-#define KDAPL_EVD_CONTEXTS	(KDAT_EVD_PROCESS_FLAG | KDAT_EVD_POLL_FLAG)
 
-/*
- * If an RT kernel has no lock for bottom halves, one thread can preempt another one in
- * irq_poll_softirq() and poll the same CQ, which corrupts the list of both: the core must not poll
- * in softirq. There the work item of the EVD polls, and delivers with bottom halves off.
- */
+/* Without polls in softirq the work item of the EVD polls, and delivers with bottom halves off */
 static enum kdapl_context kdapl_evd_context(DAT_EVD_FLAGS flags)
 {
-	bool softirq_polls = !IS_ENABLED(CONFIG_PREEMPT_RT) ||
-			     IS_ENABLED(CONFIG_PREEMPT_RT_NEEDS_BH_LOCK);
-
 	if (flags & KDAT_EVD_PROCESS_FLAG)
 		return KDAPL_CONTEXT_PROCESS;
 	if (flags & KDAT_EVD_POLL_FLAG)
 		return KDAPL_CONTEXT_POLL;
-	return softirq_polls ? KDAPL_CONTEXT_SOFTIRQ : KDAPL_CONTEXT_PROCESS;
+	return kdapl_softirq_polls() ? KDAPL_CONTEXT_SOFTIRQ : KDAPL_CONTEXT_PROCESS;
 }
 
 static const struct kdapl_obj_ops kdapl_evd_ops = {

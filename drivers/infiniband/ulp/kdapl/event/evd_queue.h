@@ -164,7 +164,7 @@ static inline void kdapl_evd_apply_next(struct kdapl_evd *evd)
 /* Queues the work item */
 static inline void kdapl_evd_queue_work(struct kdapl_evd *evd)
 {
-	queue_work(evd->context == KDAPL_CONTEXT_PROCESS ? kdapl_upcall_wq : kdapl_evd_wq,
+	queue_work(evd->streams & KDAT_EVD_PROCESS_FLAG ? kdapl_upcall_wq : kdapl_evd_wq,
 		   &evd->work);
 }
 

@@ -4,10 +4,11 @@
  * Consumer's polls.
  *
  * The work item polls the CQs that announced completions (polled_cq.c), and delivers.
- * In process context it runs all upcalls of the EVD, which may sleep: it holds no lock, is in
- * no read section, and runs on a workqueue that nothing else uses, so only the EVD itself
- * waits for them. In the other contexts it delivers, with bottom halves off, events that were not
- * queued by a done callback, or, in poll context, those that the Consumer waits for.
+ * In process context it runs all upcalls of the EVD. With KDAT_EVD_PROCESS_FLAG they may sleep:
+ * the work item holds no lock, is in no read section, and runs on a workqueue that nothing else
+ * uses, so only the EVD itself waits for them. In the other contexts it delivers, with bottom
+ * halves off, events that were not queued by a done callback, or, in poll context, those that the
+ * Consumer waits for.
  *
  * The timer polls what nobody has polled for a while: a CQ in solicited-wait mode, because a
  * device may not announce an error; one in poll context, if the Consumer does not poll; and one
@@ -98,7 +99,7 @@ static void kdapl_evd_work(struct work_struct *work)
 static void kdapl_evd_process_work(struct work_struct *work)
 {
 	struct kdapl_evd *evd = container_of(work, struct kdapl_evd, work);
-	/* Not if the kernel allows no other context, see kdapl_evd_context() */
+	/* False only on kernels where the core must not poll in softirq */
 	bool sleeps = evd->streams & KDAT_EVD_PROCESS_FLAG;
 	bool mine = kdapl_evd_claim_in_work(evd);
 	bool again = kdapl_evd_poll_ready(evd);

@@ -198,8 +198,9 @@ static noinline DAT_RETURN kdapl_fmr_collect_sg(struct kdapl_fmr *r)
 }
 
 /*
- * Step 7: collects the pages, in units of PAGE_SIZE. lmr->lock held, the LMR is free. The memory of
- * an orphaned LMR, which may still be mapped, is not looked at.
+ * Step 7: compares the zones and collects the pages, in units of PAGE_SIZE. It collects nothing for
+ * an orphaned LMR, because kdapl_lmr_orphan() may still need lmr->sgt to unmap the memory.
+ * lmr->lock held, the LMR is free.
  */
 static DAT_RETURN kdapl_fmr_collect(struct kdapl_fmr *r)
 {
@@ -297,8 +298,9 @@ static DAT_RETURN kdapl_fmr_check_state(struct kdapl_lmr *lmr)
 }
 
 /*
- * Steps 6 to 10, under lmr->lock. Returns the slot, filled in, or NULL and the reason, which is
- * DAT_SUCCESS if there is no QP
+ * Steps 6 to 10. lmr->lock held. Returns the slot, filled in. If a check fails, returns NULL and
+ * stores the error in @ret. If all checks pass but @qp is NULL, returns NULL and stores
+ * DAT_SUCCESS.
  */
 static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, const struct ib_qp *qp,
 					 DAT_RETURN *ret)
@@ -328,43 +330,29 @@ static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, const struct ib_qp
 	return slot;
 }
 
-/* Step 10 on an EP without a QP. ep->sq.lock held */
-static DAT_RETURN kdapl_fmr_flush(const struct kdapl_fmr *r)
-{
-	DAT_RETURN ret = kdapl_lmr_wr_flush(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags);
-
-	if (!ret)
-		*r->lmr_context = 0;
-	if (!ret && r->rmr_context)
-		*r->rmr_context = 0;
-	return ret;
-}
-
 /* Steps 6 to 11. ep->sq.lock held */
 static DAT_RETURN kdapl_fmr_request(struct kdapl_fmr *r)
 {
 	struct ib_qp *qp = kdapl_rcu_dereference(r->ep->fast.qp);
-	DAT_RMR_CONTEXT rmr_context = 0;
+	DAT_RMR_CONTEXT rmr_context = r->rmr_context ? *r->rmr_context : 0;
+	DAT_LMR_CONTEXT lmr_context = *r->lmr_context;
 	struct kdapl_lmr *lmr = r->lmr;
-	DAT_LMR_CONTEXT lmr_context;
 	struct kdapl_slot *slot;
 	DAT_RETURN ret;
 
 	spin_lock(&lmr->lock);
 	slot = kdapl_fmr_slot(r, qp, &ret);
-	lmr_context = *r->lmr_context;
-	if (slot) {
-		/* Before it is posted, because the upcall of its completion may use them */
-		*r->lmr_context = lmr->param.lmr_context;
-		if (r->rmr_context) {
-			rmr_context = *r->rmr_context;
-			*r->rmr_context = lmr->param.rmr_context;
-		}
+	if (!ret) {
+		/* Before the request can complete, because the upcall may use them */
+		*r->lmr_context = slot ? lmr->param.lmr_context : 0;
+		if (r->rmr_context)
+			*r->rmr_context = slot ? lmr->param.rmr_context : 0;
 	}
 	spin_unlock(&lmr->lock);
-	if (!slot)
-		return ret ?: kdapl_fmr_flush(r);
-	ret = kdapl_fmr_submit(r, qp, slot);
+	if (ret)
+		return ret;
+	ret = slot ? kdapl_fmr_submit(r, qp, slot) :
+		     kdapl_lmr_wr_flush(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags);
 	if (ret) {
 		*r->lmr_context = lmr_context;
 		if (r->rmr_context)

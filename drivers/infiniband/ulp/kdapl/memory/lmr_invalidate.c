@@ -253,7 +253,9 @@ DAT_RETURN kdapl_lmr_wr_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handl
 	return DAT_SUCCESS;
 }
 
-/* Second half of step 6, except for an orphaned LMR, and step 7. lmr->lock held */
+/*
+ * Second half of step 6, and step 7. The state of an orphaned LMR is not checked. lmr->lock held
+ */
 static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const struct kdapl_ep *ep)
 {
 	const struct kdapl_mr *m = &lmr->fmr;
@@ -272,7 +274,7 @@ static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const stru
 	return DAT_SUCCESS;
 }
 
-/* Returns what kdapl_fmr_slot() does. lmr->lock held */
+/* Steps 6 to 10. lmr->lock held. Returns the slot or stores the reason, as kdapl_fmr_slot() does */
 static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kdapl_ep *ep,
 						const struct ib_qp *qp, u64 cookie, u32 flags,
 						DAT_RETURN *ret)

@@ -31,10 +31,12 @@
 
 struct kdapl_ep;
 
+#define KDAPL_EVD_CONTEXTS	(KDAT_EVD_PROCESS_FLAG | KDAT_EVD_POLL_FLAG)
+
 /* In which context upcalls of an EVD run, and the completions of its EPs are handled */
 enum kdapl_context {
 	KDAPL_CONTEXT_SOFTIRQ,	/* by the RDMA core in softirq; upcalls with bottom halves off */
-	KDAPL_CONTEXT_PROCESS,	/* by the work item of the EVD; upcalls may sleep */
+	KDAPL_CONTEXT_PROCESS,	/* by the work item of the EVD; see kdapl_evd_process_work() */
 	KDAPL_CONTEXT_POLL,	/* when the Consumer polls; upcalls with bottom halves off */
 };
 
@@ -44,6 +46,16 @@ struct kdapl_conn_event {
 	DAT_EVENT_NUMBER number;
 	u16 private_len;
 };
+
+/*
+ * Returns false if the core must not poll CQs in softirq. On an RT kernel without a lock for bottom
+ * halves, one thread can preempt another one in irq_poll_softirq(). Both then poll the same CQ and
+ * corrupt the list of CQs.
+ */
+static inline bool kdapl_softirq_polls(void)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) || IS_ENABLED(CONFIG_PREEMPT_RT_NEEDS_BH_LOCK);
+}
 
 /* A software or asynchronous event, from the ring of its EVD */
 struct kdapl_ring_event {
@@ -100,7 +112,7 @@ struct kdapl_ring_event {
  * @flush_polls: polls by @timer at short intervals, see kdapl_evd_flush_soon(); under @lock
  * @armed:   poll context: the Consumer waits for an upcall (kdat_evd_arm()); under @lock
  * @deliver: poll context: the next run of @work delivers; under @lock
- * @streams: DAT_EVD_*_FLAG
+ * @streams: DAT_EVD_*_FLAG, and the flag of the context that the Consumer chose
  * @qlen:    length that the Consumer asked for: size of the ring, limit of waiting CRs
  * @ring:    software and asynchronous events; @ring_free is the head of its free list
  * @ring_used: number of entries of the ring in use

@@ -47,7 +47,10 @@ static int kdapl_cq_vector(const struct kdapl_ep *ep, const struct ib_device *ib
 	       min_t(u32, ibdev->num_comp_vectors, num_online_cpus());
 }
 
-/* The core polls the CQ, except that of receives in solicited-wait mode */
+/*
+ * The core polls the CQ, except that of receives in solicited-wait mode. If it must not poll in
+ * softirq, only EPs without EVDs come here, which have no upcalls.
+ */
 static int kdapl_cq_make_softirq(struct kdapl_cq *kcq, const struct kdapl_ep *ep,
 				 struct ib_device *ibdev, u32 nrecv, u32 nrequest)
 {
@@ -55,7 +58,7 @@ static int kdapl_cq_make_softirq(struct kdapl_cq *kcq, const struct kdapl_ep *ep
 	int vector = kdapl_cq_vector(ep, ibdev);
 
 	kcq->cq = ib_alloc_cq(ibdev, kcq, nrequest + (solicited ? 0 : nrecv), vector,
-			      IB_POLL_SOFTIRQ);
+			      kdapl_softirq_polls() ? IB_POLL_SOFTIRQ : IB_POLL_WORKQUEUE);
 	if (IS_ERR(kcq->cq))
 		return PTR_ERR(kcq->cq);
 	if (!solicited)

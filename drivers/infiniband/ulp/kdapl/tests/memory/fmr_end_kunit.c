@@ -285,7 +285,10 @@ static void C_57_device_leaves_an_LMR_with_an_invalidation_posted(struct kunit *
 
 /* ---- an EP without a QP -------------------------------------------------- */
 
-/* In DISCONNECTED and in @pz, as after an attempt on a device that flushes no QP in INIT */
+/*
+ * Creates an EP in @pz that is DISCONNECTED and has no QP. An EP loses its QP if an attempt to
+ * connect fails on a device that flushes no QP in INIT.
+ */
 static void without_QP(struct kunit *test, DAT_PZ_HANDLE pz, struct tp_ep *ep)
 {
 	DAT_EP_PARAM param = { .pz_handle = pz };
@@ -299,7 +302,7 @@ static void without_QP(struct kunit *test, DAT_PZ_HANDLE pz, struct tp_ep *ep)
 	mutex_unlock(&ep->ep->mutex);
 }
 
-static void F_05_F_07_checked_without_a_QP(struct kunit *test)
+static void F_05_F_07_requests_are_checked_without_a_QP(struct kunit *test)
 {
 	struct tp_ep ep;
 	struct fmr f;
@@ -325,7 +328,7 @@ static void F_05_F_07_checked_without_a_QP(struct kunit *test)
 	tp_ep_free(&ep);
 }
 
-static void V_06_checked_without_a_QP(struct kunit *test)
+static void V_06_invalidations_are_checked_without_a_QP(struct kunit *test)
 {
 	struct tp_ep ep;
 	struct fmr f;
@@ -341,7 +344,7 @@ static void V_06_checked_without_a_QP(struct kunit *test)
 	tp_ep_free(&ep);
 }
 
-/* Also after the device was removed */
+/* The zones are also compared after the device was removed */
 static void F_08_zones_are_compared_without_a_QP(struct kunit *test)
 {
 	struct tp_ep ep;
@@ -385,8 +388,8 @@ static struct kunit_case fmr_end_cases[] = {
 	KUNIT_CASE(B_20_in_use_while_a_request_is_outstanding),
 	KUNIT_CASE(C_57_device_leaves_a_registered_LMR),
 	KUNIT_CASE(C_57_device_leaves_an_LMR_with_an_invalidation_posted),
-	KUNIT_CASE(F_05_F_07_checked_without_a_QP),
-	KUNIT_CASE(V_06_checked_without_a_QP),
+	KUNIT_CASE(F_05_F_07_requests_are_checked_without_a_QP),
+	KUNIT_CASE(V_06_invalidations_are_checked_without_a_QP),
 	KUNIT_CASE(F_08_zones_are_compared_without_a_QP),
 	{}
 };
