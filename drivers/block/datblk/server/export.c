@@ -19,6 +19,7 @@
 #include <linux/fs_struct.h>
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include "server.h"
@@ -295,6 +296,8 @@ static void datblk_export_change_state(struct work_struct *work)
 {
 	struct datblk_export *export = container_of(work, struct datblk_export, work);
 	bool opening = READ_ONCE(export->state) == DATBLK_OPENING, removed;
+	/* Clients, perhaps one in this machine that swaps to the export, wait until it is open */
+	unsigned int noio = memalloc_noio_save();
 	int err = 0;
 
 	if (opening)
@@ -311,6 +314,7 @@ static void datblk_export_change_state(struct work_struct *work)
 		list_del(&export->link);
 	mutex_unlock(&datblk_srv_lock);
 	wake_up_all(&datblk_srv_settled);
+	memalloc_noio_restore(noio);
 	if (!removed)
 		return;
 	config_item_put(&export->group.cg_item);
