@@ -143,8 +143,8 @@ impatient() {
 	done
 }
 
-# served: the client survives a hostile server. The server is correct until it has two disks, which share its
-# connections
+# served: the client survives a hostile server. The server injects no faults until two disks are
+# connected and share its connections
 served() {
 	local jobs=() status=0 disk
 

@@ -56,7 +56,7 @@ static struct {
 	struct test_fixture t;
 	DAT_EP_HANDLE ep[EPS];
 	u32 messages;		/* received by "traffic" */
-	u32 due;		/* messages that "traffic" has to send; the upcall */
+	u32 due;		/* sends that "traffic" still has to post; changed by its upcall */
 	char result[TEXT_SIZE];
 	char events[TEXT_SIZE];	/* one per line */
 	size_t events_len;
@@ -295,7 +295,8 @@ static void recv_one(char *name)
 
 /*
  * The upcall: after a message has arrived, post the next receive and send. If acknowledgments are
- * lost, the queue of A can be full; then the completion of a send posts the next one
+ * lost, the send queue of A can be full at that time. Then the upcall posts the send when an
+ * earlier one has completed.
  */
 static void repeat(DAT_PVOID unused, const DAT_EVENT *event, DAT_BOOLEAN more)
 {

@@ -50,9 +50,9 @@ int perf_answer(struct perf_end *e, enum perf_type type)
 
 	if (perf_control_recv(e))
 		return -EIO;
-	/* The acknowledgments of earlier messages may be late */
+	/* The queue can be full, because acknowledgments of earlier messages may be late */
 	if (!test_wait(!perf_full(l) || READ_ONCE(l->failed) || perf_stopped(e), PERF_WAIT_MS))
-		return perf_fail(e->run, "the messages of the control link do not complete");
+		return perf_fail(e->run, "the sends of the control link do not complete");
 	out->magic = cpu_to_le32(PERF_MAGIC);
 	out->type = cpu_to_le32(type);
 	spin_lock_bh(&l->lock);

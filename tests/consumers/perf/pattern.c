@@ -36,8 +36,9 @@ static void link_done(struct perf_link *l, u64 now)
 }
 
 /*
- * Post the requests that are due. In a ping-pong, messages can arrive whose acknowledgments are
- * lost, so the queue can be full; then the completion of a request continues. l->lock held
+ * Post the requests that are due. In a ping-pong, the answer to a send can arrive although the
+ * acknowledgment of the send was lost, so the queue can be full. In this case, the next completion
+ * posts the rest. l->lock held
  */
 static void post_due(struct perf_link *l)
 {

@@ -215,7 +215,7 @@ static inline bool perf_stopped(const struct perf_end *e)
 	return READ_ONCE(e->run->stop);
 }
 
-/* Has the queue of requests no room? The completion of a request makes room */
+/* Is the queue of requests full? Each completion makes room */
 static inline bool perf_full(const struct perf_link *l)
 {
 	return l->posted - READ_ONCE(l->completed) >= l->requests;

@@ -127,7 +127,10 @@ static void hca_release(struct hca_dev *dev)
 	mutex_unlock(&hca_world);
 }
 
-/* Taken with interrupts off; xa_init_flags() has one class for all arrays of a file */
+/*
+ * one_way is locked with interrupts off, the other arrays are not. xa_init_flags() gives all arrays
+ * that one file initializes the same lock class, so one_way needs its own.
+ */
 static struct lock_class_key hca_one_way_class;
 
 static int hca_probe(struct pci_dev *pdev, const struct pci_device_id *id)

@@ -362,7 +362,8 @@ def hca(kernel="stock-6.12", debug_kernel="own-6.12-debug"):
         kernel, "conform", "Soft-RoCE and the adapter model against the specification", "hca",
         product=False, cell=("conform", "ibta"))]
     for name, options in HCA.items():
-        # Without LAST_WQE_REACHED each EP with an SRQ waits for a timeout: half an hour, mostly idle
+        # Without LAST_WQE_REACHED each EP with an SRQ waits for a timeout. The job takes half an
+        # hour, in which it is mostly idle
         jobs.append(guest(kernel, "loop", f"the loopback on the adapter model, {options}", "hca",
                           "loop", name=f"hca-loop-{name}", cell=("loop", name), KDAPL_HCA=options,
                           KDAPL_DIVIDE=20, minutes=60 if name == "rxe" else 30))

@@ -72,7 +72,8 @@ struct hostile_peer {
 	struct ib_cqe rdma;
 	struct hostile_slot *held;	/* an answer that is sent after the next one */
 	u32 held_size;
-	u16 numbers;			/* bits of the logins that the client must have */
+	u16 numbers;			/* bit n: the client must have a login with the number n */
+	u16 used;			/* those of them for which the client has sent a command */
 	bool greeted;			/* the client has sent the PING that it begins with */
 	bool unproved;			/* the client has a key that the server lacks */
 };

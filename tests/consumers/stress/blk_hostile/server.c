@@ -16,7 +16,10 @@
 static DEFINE_MUTEX(lock);	/* guards peers */
 static LIST_HEAD(peers);
 
-/* Is it the turn of a fault? Until the messages count, the server is correct: disks connect */
+/*
+ * Should the server inject a fault? True for one in @n calls, at random. The server injects no
+ * faults before hostile_counting is set, so that the disks can connect.
+ */
 static bool one_in(struct hostile_peer *peer, u32 n)
 {
 	return READ_ONCE(hostile_counting) && hostile_one_in(&peer->rnd, n);
@@ -24,8 +27,9 @@ static bool one_in(struct hostile_peer *peer, u32 n)
 
 /*
  * The device is always the same, so that the client accepts it after a reconnect. Now and then its
- * instance changes, as if writes had been lost. @limits: what the peers have agreed on; receives
- * what the client reads. Returns false if the client must refuse the welcome.
+ * instance changes, as if writes had been lost. @limits: the limits that the peers have agreed on;
+ * receives those that the client finds in the welcome. Returns false if the client must refuse the
+ * welcome.
  */
 static bool fill_welcome(struct hostile_peer *peer, struct datblk_welcome *welcome,
 			 struct datblk_limits *limits, u32 incarnation, const u8 *mac)
@@ -90,7 +94,7 @@ static void send_held(struct hostile_peer *peer)
 		hostile_send(slot, peer->held_size, 0, false);
 }
 
-/* Expects a correct LOGIN. @data: its data */
+/* Checks that a LOGIN is correct. @data: the data of the LOGIN; @req: receives its contents */
 static void check_login(struct hostile_peer *peer, const struct datblk_command *c, const void *data,
 			struct datblk_login *req)
 {
@@ -101,7 +105,7 @@ static void check_login(struct hostile_peer *peer, const struct datblk_command *
 	else if (memcmp(&req->limits, &peer->limits, sizeof(req->limits)))
 		test_fail("the client's LOGIN: expected the limits of the connection");
 	else if (memchr_inv(data + size, 0, DATBLK_LOGIN_BYTES - size))
-		test_fail("the client's LOGIN: expected zeroes behind it");
+		test_fail("the client's LOGIN: expected zeroes after its data");
 	else if (peer->numbers & BIT(c->login))
 		test_fail("the client's LOGIN: expected a free number, got %u", c->login);
 }
@@ -131,10 +135,19 @@ static bool answer_login(struct hostile_peer *peer, const struct datblk_command 
 	return request && admitted && !memcmp(&limits, &peer->limits, sizeof(limits));
 }
 
-static void logged_in(struct hostile_peer *peer, u8 number)
+/* Counts a login when the client uses it for the first time: then it has accepted the answer */
+static void use_login(struct hostile_peer *peer, const struct datblk_command *c)
 {
-	peer->numbers |= BIT(number);
+	if (c->op >= DATBLK_OP_LOGIN || !(peer->numbers & ~peer->used & BIT(c->login)))
+		return;
+	peer->used |= BIT(c->login);
 	hostile_logged_in();
+}
+
+static void end_login(struct hostile_peer *peer, u8 number)
+{
+	peer->numbers &= ~BIT(number);
+	peer->used &= ~BIT(number);
 }
 
 static void answer(struct hostile_peer *peer, const struct datblk_command *cmds, unsigned int count,
@@ -145,6 +158,9 @@ static void answer(struct hostile_peer *peer, const struct datblk_command *cmds,
 	u32 size, key = cmds->key;
 	bool admitted = false;
 
+	/* An answer to a LOGIN without headers would answer the older command */
+	if (cmds->op == DATBLK_OP_LOGIN)
+		send_held(peer);
 	/* All send buffers are in use: end the connection, and the client reconnects */
 	if (!slot) {
 		hostile_peer_over(peer);
@@ -155,13 +171,13 @@ static void answer(struct hostile_peer *peer, const struct datblk_command *cmds,
 		admitted = answer_login(peer, cmds, slot->memory,
 					message ? message + cmds->offset : NULL);
 	else if (cmds->op == DATBLK_OP_LOGOUT)
-		peer->numbers &= ~BIT(cmds->login);
+		end_login(peer, cmds->login);
 	if (key && cmds->op == DATBLK_OP_READ && !one_in(peer, 8))
 		write_to(peer, cmds);
 	if (one_in(peer, 32))
 		size = hostile_spoil(peer, slot->memory, size);
 	else if (admitted)
-		logged_in(peer, cmds->login);
+		peer->numbers |= BIT(cmds->login);
 	if (key && one_in(peer, 32))
 		key = hostile_one_in(rnd, 2) ? 0 : key ^ BIT(hostile_below(rnd, 32));
 	/* The client sends nothing after a LOGIN or LOGOUT, so no later answer would come */
@@ -192,11 +208,11 @@ static void answer_again(struct hostile_peer *peer, struct datblk_command *c)
 
 /*
  * The answer to a command with a key must be alone in its message. This server also sends the
- * answer to a LOGIN alone.
+ * answers to LOGIN and LOGOUT alone.
  */
 static bool answered_alone(const struct datblk_command *c)
 {
-	return c->key || c->op == DATBLK_OP_LOGIN;
+	return c->key || c->op == DATBLK_OP_LOGIN || c->op == DATBLK_OP_LOGOUT;
 }
 
 /* Completions: serial */
@@ -217,6 +233,7 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 		return;
 	}
 	for (i = 0; i < count; i++) {
+		use_login(peer, &cmds[i]);
 		if (!answered_alone(&cmds[i]) && i + 1 < count && !answered_alone(&cmds[i + 1]) &&
 		    !hostile_one_in(&peer->rnd, 2))
 			continue;
@@ -228,7 +245,7 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 	if (cmds[count - 1].op != DATBLK_OP_PING)
 		return;
 	/* After the first one: it waits for an answer that was spoiled, and would wait forever */
-	if (peer->greeted)
+	if (peer->greeted && READ_ONCE(hostile_counting))
 		hostile_peer_over(peer);
 	peer->greeted = true;
 }
@@ -261,7 +278,9 @@ static int admit(struct hostile_peer *peer, const struct rdma_conn_param *reques
 	};
 
 	fill_welcome(peer, &welcome, &peer->limits, incarnation, mac);
+	/* The login of the connection itself is not a LOGIN */
 	peer->numbers = BIT(0);
+	peer->used = BIT(0);
 	return rdma_accept(peer->id, &param);
 }
 
