@@ -99,8 +99,7 @@ static void kdapl_evd_work(struct work_struct *work)
 static void kdapl_evd_process_work(struct work_struct *work)
 {
 	struct kdapl_evd *evd = container_of(work, struct kdapl_evd, work);
-	/* False only on kernels where the core must not poll in softirq */
-	bool sleeps = evd->streams & KDAT_EVD_PROCESS_FLAG;
+	bool atomic = !kdapl_softirq_polls() && !(evd->streams & KDAT_EVD_PROCESS_FLAG);
 	bool mine = kdapl_evd_claim_in_work(evd);
 	bool again = kdapl_evd_poll_ready(evd);
 
@@ -108,10 +107,10 @@ static void kdapl_evd_process_work(struct work_struct *work)
 		/* An upcall may take any time, during which errors must be noticed */
 		if (READ_ONCE(evd->ncqs))
 			kdapl_evd_timer_start(evd);
-		if (!sleeps)
+		if (atomic)
 			local_bh_disable();
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
-		if (!sleeps)
+		if (atomic)
 			local_bh_enable();
 		WRITE_ONCE(evd->upcaller, NULL);
 	}
