@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite datblk_answers: a message that has only data answers the oldest command. The queue has no
- * connection. The receive of a correct message can therefore not be posted again, and the session
- * is lost after any message.
+ * Suite datblk_answers: a message that has only data answers the oldest command, and an operation
+ * that the server or the client lacks is not supported. The queue has no connection. The receive of
+ * a correct message can therefore not be posted again, and the session is lost after any message.
  */
 #include <kunit/test.h>
 #include <linux/blk-mq.h>
@@ -64,6 +64,11 @@ static struct bench *bench_alloc(struct kunit *test)
 		};
 	}
 	return b;
+}
+
+static void status_is(struct kunit *test, blk_status_t status, blk_status_t expected)
+{
+	KUNIT_EXPECT_EQ(test, (__force unsigned int)status, (__force unsigned int)expected);
 }
 
 /* Marks a command as sent */
@@ -179,9 +184,73 @@ static void login_is_oldest(struct kunit *test)
 	b->message[0] = 7;
 	receive(b, DATBLK_LOGIN_BYTES);
 	taken_by(test, b, -1, "a LOGIN is older");
-	KUNIT_EXPECT_EQ(test, (__force unsigned int)b->login.status,
-			(__force unsigned int)BLK_STS_OK);
+	status_is(test, b->login.status, BLK_STS_OK);
 	KUNIT_EXPECT_EQ(test, b->queue.private[0], 7);
+}
+
+/* Limits of the disk for an operation, and those after the server has said that it lacks it */
+static void lacking(struct kunit *test)
+{
+	static const struct {
+		u8 op;
+		unsigned int discard, zeroes;
+	} operations[] = {
+		{ DATBLK_OP_DISCARD, 0, 8 },
+		{ DATBLK_OP_ZEROES, 8, 0 },
+		{ DATBLK_OP_WRITE, 8, 8 },
+	};
+	const struct datblk_answer ans = { .status = DATBLK_STS_NOTSUPP };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(operations); i++) {
+		struct bench *b = bench_alloc(test);
+		struct datblk_pdu *pdu = b->requests[0];
+
+		b->q.limits.max_discard_sectors = 8;
+		b->q.limits.max_write_zeroes_sectors = 8;
+		pdu->c = (struct datblk_command){ .op = operations[i].op, .length = SZ_4K };
+		KUNIT_EXPECT_EQ(test, datblk_request_answer(pdu, &ans, b->message), DATBLK_SOUND);
+		status_is(test, pdu->status, BLK_STS_NOTSUPP);
+		KUNIT_EXPECT_EQ(test, b->q.limits.max_discard_sectors, operations[i].discard);
+		KUNIT_EXPECT_EQ(test, b->q.limits.max_write_zeroes_sectors, operations[i].zeroes);
+	}
+}
+
+/* The block layer is told, before anything is sent, that the disk does not have these */
+static void unsupported(struct kunit *test)
+{
+	static const struct {
+		enum req_op op;
+		unsigned int bytes, discard, zeroes;
+	} operations[] = {
+		{ REQ_OP_SECURE_ERASE, SZ_4K, 8, 8 },
+		{ REQ_OP_ZONE_APPEND, SZ_4K, 8, 8 },
+		{ REQ_OP_DRV_IN, SZ_4K, 8, 8 },
+		/* More than the device of the present session takes */
+		{ REQ_OP_DISCARD, SZ_8K, 0, 8 },
+		{ REQ_OP_WRITE_ZEROES, SZ_8K, 8, 0 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(operations); i++) {
+		struct bench *b = bench_alloc(test);
+		struct request *rq = blk_mq_rq_from_pdu(b->requests[0]);
+		struct blk_mq_hw_ctx hctx = { .queue = &b->q };
+		const struct blk_mq_queue_data bd = { .rq = rq, .last = true };
+
+		b->remote.queues = &b->queue;
+		b->disk.state = DATBLK_LIVE;
+		b->disk.geo.discard_sectors = 8;
+		b->disk.geo.zeroes_sectors = 8;
+		b->q.limits.max_discard_sectors = 8;
+		b->q.limits.max_write_zeroes_sectors = 8;
+		rq->cmd_flags = operations[i].op;
+		rq->__data_len = operations[i].bytes;
+		status_is(test, datblk_mq_ops.queue_rq(&hctx, &bd), BLK_STS_NOTSUPP);
+		KUNIT_EXPECT_FALSE(test, b->queue.commands);
+		KUNIT_EXPECT_EQ(test, b->q.limits.max_discard_sectors, operations[i].discard);
+		KUNIT_EXPECT_EQ(test, b->q.limits.max_write_zeroes_sectors, operations[i].zeroes);
+	}
 }
 
 static struct kunit_case answer_cases[] = {
@@ -189,6 +258,8 @@ static struct kunit_case answer_cases[] = {
 	KUNIT_CASE(not_sent),
 	KUNIT_CASE(does_not_fit),
 	KUNIT_CASE(login_is_oldest),
+	KUNIT_CASE(lacking),
+	KUNIT_CASE(unsupported),
 	{}
 };
 
