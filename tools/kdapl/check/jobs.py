@@ -411,13 +411,14 @@ def bench_blk(kernel="stock-6.12"):
         ("kdapl", "guest", "datblk", "bench"), kernel, minutes=90)]
 
 
-def rxe():
-    """Reproducers of faults of Soft-RoCE and the connection manager, without kdapl.ko."""
+def rxe(rt_kernel="rt-newest"):
+    """Reproducers of faults of Soft-RoCE and others below kDAPL, without kdapl.ko."""
+    own = "rxe/qp1_error rxe/qp1_stall rxe/cm_rep_wait rxe/late_packet"
+    scripts = {kernel: own for kernel in STOCK} | {rt_kernel: "rxe/irq_poll"}
     jobs = []
-    for kernel in STOCK:
-        jobs += [build(kernel), selftests(
-            kernel, "rxe", "faults of Soft-RoCE and the connection manager that tests avoid",
-            "rxe/qp1_error rxe/qp1_stall rxe/cm_rep_wait rxe/late_packet", product=False)]
+    for kernel, names in scripts.items():
+        jobs += [build(kernel), selftests(kernel, "rxe", "faults below kDAPL that it or tests avoid",
+                                          names, product=False)]
         jobs[-1].inputs = ("guest", "rxe")
     return jobs
 
