@@ -16,6 +16,7 @@ struct bench {
 	struct datblk_disk disk;
 	struct datblk_queue queue;
 	struct request_queue q;
+	struct blk_mq_hw_ctx hctx;
 	struct kdat_region receive;
 	struct datblk_pdu *pdus[TAGS + 2];
 	struct datblk_pdu ping, login;
@@ -235,9 +236,9 @@ static void unsupported(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(operations); i++) {
 		struct bench *b = bench_alloc(test);
 		struct request *rq = blk_mq_rq_from_pdu(b->requests[0]);
-		struct blk_mq_hw_ctx hctx = { .queue = &b->q };
 		const struct blk_mq_queue_data bd = { .rq = rq, .last = true };
 
+		b->hctx.queue = &b->q;
 		b->remote.queues = &b->queue;
 		b->disk.state = DATBLK_LIVE;
 		b->disk.geo.discard_sectors = 8;
@@ -246,7 +247,7 @@ static void unsupported(struct kunit *test)
 		b->q.limits.max_write_zeroes_sectors = 8;
 		rq->cmd_flags = operations[i].op;
 		rq->__data_len = operations[i].bytes;
-		status_is(test, datblk_mq_ops.queue_rq(&hctx, &bd), BLK_STS_NOTSUPP);
+		status_is(test, datblk_mq_ops.queue_rq(&b->hctx, &bd), BLK_STS_NOTSUPP);
 		KUNIT_EXPECT_FALSE(test, b->queue.commands);
 		KUNIT_EXPECT_EQ(test, b->q.limits.max_discard_sectors, operations[i].discard);
 		KUNIT_EXPECT_EQ(test, b->q.limits.max_write_zeroes_sectors, operations[i].zeroes);
