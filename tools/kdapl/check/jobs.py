@@ -411,13 +411,13 @@ def bench_blk(kernel="stock-6.12"):
         ("kdapl", "guest", "datblk", "bench"), kernel, minutes=90)]
 
 
-def rxe(rt_kernel="rt-newest"):
-    """Reproducers of faults of Soft-RoCE and others below kDAPL, without kdapl.ko."""
+def rxe(rt_kernels=("rt-6.12", "rt-newest")):
+    """Reproducers, without kdapl.ko, of kernel faults below kDAPL."""
     own = "rxe/qp1_error rxe/qp1_stall rxe/cm_rep_wait rxe/late_packet"
-    scripts = {kernel: own for kernel in STOCK} | {rt_kernel: "rxe/irq_poll"}
+    scripts = dict.fromkeys(STOCK, own) | dict.fromkeys(rt_kernels, "rxe/irq_poll")
     jobs = []
     for kernel, names in scripts.items():
-        jobs += [build(kernel), selftests(kernel, "rxe", "faults below kDAPL that it or tests avoid",
+        jobs += [build(kernel), selftests(kernel, "rxe", "kernel faults that kDAPL or tests avoid",
                                           names, product=False)]
         jobs[-1].inputs = ("guest", "rxe")
     return jobs

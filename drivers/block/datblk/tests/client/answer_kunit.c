@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite datblk_answers: a message that has only data answers the oldest command, and an operation
- * that the server or the client lacks is not supported. The queue has no connection. The receive of
- * a correct message can therefore not be posted again, and the session is lost after any message.
+ * that the server or the client lacks fails with BLK_STS_NOTSUPP. The queue has no connection. The
+ * receive of a correct message can therefore not be posted again, and the session is lost after any
+ * message.
  */
 #include <kunit/test.h>
 #include <linux/blk-mq.h>
@@ -189,7 +190,7 @@ static void login_is_oldest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->queue.private[0], 7);
 }
 
-/* Limits of the disk for an operation, and those after the server has said that it lacks it */
+/* The limits of the disk after the server has answered that it lacks an operation */
 static void lacking(struct kunit *test)
 {
 	static const struct {
@@ -217,19 +218,36 @@ static void lacking(struct kunit *test)
 	}
 }
 
-/* The block layer is told, before anything is sent, that the disk does not have these */
+/* The disk shares its connection, and gets no further tag */
+static void take_all_tags(struct bench *b)
+{
+	b->remote.queues = &b->queue;
+	b->remote.shared = true;
+	b->remote.members = 1;
+	while (datblk_tags_take(&b->queue.tags, &b->remote, 0) >= 0)
+		;
+}
+
+/*
+ * datblk_queue_rq() refuses these operations before it sends anything. The tags of the queue are
+ * in use, so an operation that is supported waits.
+ */
 static void unsupported(struct kunit *test)
 {
 	static const struct {
 		enum req_op op;
-		unsigned int bytes, discard, zeroes;
+		unsigned int bytes;
+		blk_status_t status;
+		unsigned int discard, zeroes;
 	} operations[] = {
-		{ REQ_OP_SECURE_ERASE, SZ_4K, 8, 8 },
-		{ REQ_OP_ZONE_APPEND, SZ_4K, 8, 8 },
-		{ REQ_OP_DRV_IN, SZ_4K, 8, 8 },
-		/* More than the device of the present session takes */
-		{ REQ_OP_DISCARD, SZ_8K, 0, 8 },
-		{ REQ_OP_WRITE_ZEROES, SZ_8K, 8, 0 },
+		{ REQ_OP_SECURE_ERASE, SZ_4K, BLK_STS_NOTSUPP, 8, 8 },
+		{ REQ_OP_ZONE_APPEND, SZ_4K, BLK_STS_NOTSUPP, 8, 8 },
+		{ REQ_OP_DRV_IN, SZ_4K, BLK_STS_NOTSUPP, 8, 8 },
+		{ REQ_OP_DISCARD, SZ_4K, BLK_STS_DEV_RESOURCE, 8, 8 },
+		{ REQ_OP_WRITE_ZEROES, SZ_4K, BLK_STS_DEV_RESOURCE, 8, 8 },
+		/* More than the device of the current session accepts */
+		{ REQ_OP_DISCARD, SZ_4K + DATBLK_SECTOR, BLK_STS_NOTSUPP, 0, 8 },
+		{ REQ_OP_WRITE_ZEROES, SZ_4K + DATBLK_SECTOR, BLK_STS_NOTSUPP, 8, 0 },
 	};
 	unsigned int i;
 
@@ -239,7 +257,7 @@ static void unsupported(struct kunit *test)
 		const struct blk_mq_queue_data bd = { .rq = rq, .last = true };
 
 		b->hctx.queue = &b->q;
-		b->remote.queues = &b->queue;
+		take_all_tags(b);
 		b->disk.state = DATBLK_LIVE;
 		b->disk.geo.discard_sectors = 8;
 		b->disk.geo.zeroes_sectors = 8;
@@ -247,8 +265,8 @@ static void unsupported(struct kunit *test)
 		b->q.limits.max_write_zeroes_sectors = 8;
 		rq->cmd_flags = operations[i].op;
 		rq->__data_len = operations[i].bytes;
-		status_is(test, datblk_mq_ops.queue_rq(&b->hctx, &bd), BLK_STS_NOTSUPP);
-		KUNIT_EXPECT_FALSE(test, b->queue.commands);
+		status_is(test, datblk_mq_ops.queue_rq(&b->hctx, &bd), operations[i].status);
+		KUNIT_EXPECT_EQ(test, atomic_read(&b->disk.errors), 0);
 		KUNIT_EXPECT_EQ(test, b->q.limits.max_discard_sectors, operations[i].discard);
 		KUNIT_EXPECT_EQ(test, b->q.limits.max_write_zeroes_sectors, operations[i].zeroes);
 	}
