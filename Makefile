@@ -144,7 +144,7 @@ help:
 	@echo "  check-blk        disks over DAT: verified I/O, restarts of the server"
 	@echo "  check-contexts   loopback, ledger and lifetimes in the other completion contexts"
 	@echo "  check-hca        tests on a model of an RDMA adapter, with every personality, and a table"
-	@echo "  check-rxe        faults of Soft-RoCE and the connection manager, without kdapl.ko"
+	@echo "  check-rxe        faults of Soft-RoCE, the connection manager and irq_poll, without kdapl.ko"
 	@echo "  check-packages   install, upgrade and purge the packages on Debian 12 and 13"
 	@echo "  coverage         lines of kdapl.ko that the tests reach (gcov)"
 	@echo "  soak, mutate     see below"
