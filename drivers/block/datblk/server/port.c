@@ -28,7 +28,7 @@ static void datblk_port_async_upcall(DAT_PVOID instance, const DAT_EVENT *event,
 	if (event->event_number != DAT_ASYNC_ERROR_IA_CATASTROPHIC)
 		return;
 	WRITE_ONCE(port->lost, true);
-	mod_delayed_work(system_long_wq, &port->follow_device, 0);
+	mod_delayed_work(datblk_state_wq, &port->follow_device, 0);
 }
 
 /* Both locks guard the state, so that either is enough to read it */
@@ -123,7 +123,7 @@ void datblk_port_close(struct work_struct *work)
 	datblk_port_set_state(port, DATBLK_OFF);
 	removed = port->removed;
 	if (port->wanted)
-		mod_delayed_work(system_long_wq, &port->follow_device, 0);
+		mod_delayed_work(datblk_state_wq, &port->follow_device, 0);
 	mutex_unlock(&port->config);
 	wake_up_all(&datblk_srv_settled);
 	if (!removed)
@@ -152,7 +152,7 @@ void datblk_port_follow_device(struct work_struct *work)
 		datblk_port_unlisten(port);
 	} else if (port->state == DATBLK_OFF && port->wanted) {
 		if (datblk_port_start(port, false))
-			mod_delayed_work(system_long_wq, &port->follow_device, RETRY);
+			mod_delayed_work(datblk_state_wq, &port->follow_device, RETRY);
 		else
 			pr_info("port %s: listening on %s again\n",
 				config_item_name(&port->group.cg_item), port->ia_name);

@@ -38,7 +38,7 @@ extern struct mutex datblk_srv_lock;
 extern wait_queue_head_t datblk_srv_settled;		/* see datblk_srv_wait() */
 extern struct workqueue_struct *datblk_login_wq;	/* logins of all ports */
 extern struct workqueue_struct *datblk_end_wq;		/* ends connections and logins */
-extern struct workqueue_struct *datblk_state_wq;	/* opens and closes exports, closes ports */
+extern struct workqueue_struct *datblk_state_wq;	/* opens and closes exports and ports */
 extern unsigned int datblk_depth, datblk_io_kib, datblk_connections;
 extern unsigned int datblk_device_connections, datblk_host_connections, datblk_first_command;
 
