@@ -31,15 +31,18 @@ static u8 datblk_rq_operation(const struct request *rq)
 /**
  * datblk_request_exposed - convert the result of a registration to a block status
  * @queue: the queue of a request
+ * @pdu:   the command of the request
  * @ret:   what kdat_lmr_fmr_sg() has returned for its pages
  *
  * If the connection was lost, the block layer issues the request again. If the adapter cannot reach
- * the memory, the request fails, because it would fail again, and the session stays.
+ * the memory, the request fails, because it would fail again, and the session stays. If the adapter
+ * fails, the session ends, and the request is tried in at most DATBLK_RETRIES further sessions.
  *
  * Context: any.
  * Return: the status for the block layer.
  */
-blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret)
+blk_status_t datblk_request_exposed(struct datblk_queue *queue, struct datblk_pdu *pdu,
+				    DAT_RETURN ret)
 {
 	switch (DAT_GET_TYPE(ret)) {
 	case DAT_SUCCESS:
@@ -50,6 +53,10 @@ blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret)
 	case DAT_PRIVILEGES_VIOLATION:
 	case DAT_MODEL_NOT_SUPPORTED:
 		return BLK_STS_IOERR;
+	case DAT_INTERNAL_ERROR:
+		/* The adapter may refuse it in each session; the queue may run again in this one */
+		pdu->retries += !READ_ONCE(queue->remote->lost);
+		fallthrough;
 	default:
 		datblk_session_used(queue->remote);
 		datblk_queue_lost(queue);
@@ -73,7 +80,7 @@ static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request 
 	pdu->c.address = offset_in_page(pdu->sgl->offset);
 	trace_datblk_register(datblk_host, pdu->number, queue->index, pdu->c.tag, pdu->c.key,
 			      ret);
-	return datblk_request_exposed(queue, ret);
+	return datblk_request_exposed(queue, pdu, ret);
 }
 
 /**
@@ -208,12 +215,12 @@ static blk_status_t datblk_final_status(const struct datblk_pdu *pdu)
 }
 
 /**
- * datblk_request_worn_out - count the loss of a command that is about to be issued again
+ * datblk_request_worn_out - has a command that is about to be issued again been tried too often?
  * @disk: its disk, which uses the next session
  * @pdu:  the command
  *
- * This is for disks with the option share. The loss does not count if the server ended the session
- * because of another disk.
+ * If the disk shares its connections, a loss does not count if the server ended the session for
+ * another disk. Losses of unshared disks, and refusals of the adapter, have been counted before.
  *
  * Context: any.
  * Return: true if the request must fail.

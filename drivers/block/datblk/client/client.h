@@ -414,7 +414,8 @@ int datblk_tags_reserve(struct datblk_remote *remote);
 
 extern const struct blk_mq_ops datblk_mq_ops;
 blk_status_t datblk_blk_status(u8 status);
-blk_status_t datblk_request_exposed(struct datblk_queue *queue, DAT_RETURN ret);
+blk_status_t datblk_request_exposed(struct datblk_queue *queue, struct datblk_pdu *pdu,
+				    DAT_RETURN ret);
 void datblk_request_data(struct datblk_pdu *pdu, void *to);
 bool datblk_request_again(struct datblk_pdu *pdu);
 bool datblk_request_worn_out(const struct datblk_disk *disk, struct datblk_pdu *pdu);

@@ -361,11 +361,14 @@ static void number_of_paths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, datblk_paths_complete(remote), 0);
 }
 
-/* Returns of kdat_lmr_fmr_sg(), the status of the request, and whether it costs the session */
+/*
+ * Returns of kdat_lmr_fmr_sg(), the status of the request, whether it costs the session, and
+ * whether the request may fail for it
+ */
 static const struct refusal {
 	DAT_RETURN ret;
 	unsigned int status;
-	bool lost;
+	bool lost, counts;
 } refusals[] = {
 	{ DAT_SUCCESS, (__force unsigned int)BLK_STS_OK },
 	{ DAT_INSUFFICIENT_RESOURCES, (__force unsigned int)BLK_STS_RESOURCE },
@@ -373,27 +376,41 @@ static const struct refusal {
 	{ DAT_PRIVILEGES_VIOLATION, (__force unsigned int)BLK_STS_IOERR },
 	{ DAT_MODEL_NOT_SUPPORTED, (__force unsigned int)BLK_STS_IOERR },
 	{ DAT_INVALID_STATE, (__force unsigned int)BLK_STS_RESOURCE, .lost = true },
+	{ DAT_INTERNAL_ERROR, (__force unsigned int)BLK_STS_RESOURCE, .lost = true,
+	  .counts = true },
 };
+
+static void refused_as(struct kunit *test, const struct refusal *r)
+{
+	struct datblk_remote *remote = disk_alloc(test)->remote;
+	/* With a subtype, as calls return it */
+	DAT_RETURN ret = r->ret | (r->ret ? DAT_INVALID_ARG2 : 0);
+	struct datblk_queue *queue = kunit_kzalloc(test, sizeof(*queue), GFP_KERNEL);
+	struct datblk_pdu pdu = {};
+	blk_status_t status;
+
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	queue->remote = remote;
+	queue->path = &remote->paths[0];
+	remote->open = true;
+	status = datblk_request_exposed(queue, &pdu, ret);
+
+	KUNIT_EXPECT_EQ_MSG(test, (__force unsigned int)status, r->status, "%x", r->ret);
+	KUNIT_EXPECT_EQ_MSG(test, remote->lost, r->lost, "%x", r->ret);
+	KUNIT_EXPECT_EQ_MSG(test, remote->ended, r->lost, "%x", r->ret);
+	KUNIT_EXPECT_EQ_MSG(test, pdu.retries, r->counts, "%x", r->ret);
+	/* The queue runs again before the session has ended */
+	if (r->lost)
+		datblk_request_exposed(queue, &pdu, ret);
+	KUNIT_EXPECT_EQ_MSG(test, pdu.retries, r->counts, "%x", r->ret);
+}
 
 static void refused(struct kunit *test)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
-		struct datblk_remote *remote = disk_alloc(test)->remote;
-		/* With a subtype, as calls return it */
-		DAT_RETURN ret = refusals[i].ret | (refusals[i].ret ? DAT_INVALID_ARG2 : 0);
-		struct datblk_queue queue = { .remote = remote, .path = &remote->paths[0] };
-		blk_status_t status;
-
-		remote->open = true;
-		status = datblk_request_exposed(&queue, ret);
-
-		KUNIT_EXPECT_EQ_MSG(test, (__force unsigned int)status, refusals[i].status, "%x",
-				    refusals[i].ret);
-		KUNIT_EXPECT_EQ_MSG(test, remote->lost, refusals[i].lost, "%x", refusals[i].ret);
-		KUNIT_EXPECT_EQ_MSG(test, remote->ended, refusals[i].lost, "%x", refusals[i].ret);
-	}
+	for (i = 0; i < ARRAY_SIZE(refusals); i++)
+		refused_as(test, &refusals[i]);
 }
 
 /* Statuses of an answer, what the block layer gets, and whether the request is issued again */
