@@ -337,7 +337,7 @@ login() {
 		call("rdma_create_id", None, ctypes.byref(cm_id), None, 0x106)
 		call("rdma_resolve_addr", cm_id, address(source, 0), address(to, 4421), 5000)
 		call("rdma_resolve_route", cm_id, 5000)
-		data = struct.pack("<IHHQIIHHBBBB24s", 0x6b6c6264, 5, 0, int(host), int(boot), 1, 1, 32, 32, 16, 0, 1,
+		data = struct.pack("<IHHQIIHHBBBB24s", 0x6b6c6264, 6, 0, int(host), int(boot), 1, 1, 32, 32, 16, 0, 1,
 		                   device.encode())
 		if stay:
 		    # An RC queue pair with one send and one receive

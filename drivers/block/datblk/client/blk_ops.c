@@ -302,6 +302,8 @@ blk_status_t datblk_blk_status(u8 status)
 	case DATBLK_STS_READONLY:
 	case DATBLK_STS_RANGE:
 		return BLK_STS_TARGET;
+	case DATBLK_STS_MEDIUM:
+		return BLK_STS_MEDIUM;
 	default:
 		return BLK_STS_IOERR;
 	}

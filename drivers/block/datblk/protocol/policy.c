@@ -127,6 +127,10 @@ u8 datblk_status(int err)
 	case -EINTR:
 	case -ERESTARTSYS:
 		return DATBLK_STS_AGAIN;
+	case -ENODATA:
+	case -EILSEQ:
+	case -EREMOTEIO:
+		return DATBLK_STS_MEDIUM;
 	default:
 		return DATBLK_STS_IO;
 	}

@@ -35,7 +35,8 @@
 		{ DATBLK_STS_READONLY,	"READONLY" },		\
 		{ DATBLK_STS_RANGE,	"RANGE" },		\
 		{ DATBLK_STS_NOMEM,	"NOMEM" },		\
-		{ DATBLK_STS_AGAIN,	"AGAIN" })
+		{ DATBLK_STS_AGAIN,	"AGAIN" },		\
+		{ DATBLK_STS_MEDIUM,	"MEDIUM" })
 
 #define datblk_show_flags(flags)				\
 	__print_flags(flags, "|",				\

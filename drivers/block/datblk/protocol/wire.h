@@ -24,7 +24,7 @@
 #include <linux/types.h>
 
 #define DATBLK_MAGIC		0x6b6c6264	/* "dblk" */
-#define DATBLK_VERSION		5
+#define DATBLK_VERSION		6
 #define DATBLK_QUAL		4421		/* usual connection qualifier of a port */
 
 #define DATBLK_SECTOR		512		/* unit of sectors, lengths and inline data */
@@ -71,7 +71,8 @@
 #define DATBLK_STS_RANGE	5	/* beyond the end, or not a multiple of a block */
 #define DATBLK_STS_NOMEM	6	/* the server has no memory */
 #define DATBLK_STS_AGAIN	7	/* the device was busy: the command may succeed later */
-#define DATBLK_STS_MAX		DATBLK_STS_AGAIN
+#define DATBLK_STS_MEDIUM	8	/* the device cannot read or write these blocks */
+#define DATBLK_STS_MAX		DATBLK_STS_MEDIUM
 
 /* Type of a message */
 #define DATBLK_COMMANDS		1

@@ -427,6 +427,7 @@ static const struct {
 	{ DATBLK_STS_RANGE, (__force unsigned int)BLK_STS_TARGET },
 	{ DATBLK_STS_NOMEM, (__force unsigned int)BLK_STS_IOERR, .again = true },
 	{ DATBLK_STS_AGAIN, (__force unsigned int)BLK_STS_IOERR, .again = true },
+	{ DATBLK_STS_MEDIUM, (__force unsigned int)BLK_STS_MEDIUM },
 };
 
 /* Transient errors are retried, five times */

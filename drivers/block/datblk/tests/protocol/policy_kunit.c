@@ -97,7 +97,8 @@ static void commands(struct kunit *test)
 static void statuses(struct kunit *test)
 {
 	static const int later[] = { -EAGAIN, -EBUSY, -EINTR, -ERESTARTSYS };
-	static const int final[] = { -EIO, -EINVAL, -ENODEV, -ETIMEDOUT, -ENODATA, -EILSEQ };
+	static const int final[] = { -EIO, -EINVAL, -ENODEV, -ETIMEDOUT };
+	static const int blocks[] = { -ENODATA, -EILSEQ, -EREMOTEIO };
 	unsigned int i;
 
 	KUNIT_EXPECT_EQ(test, datblk_status(0), DATBLK_STS_OK);
@@ -106,6 +107,8 @@ static void statuses(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, datblk_status(later[i]), DATBLK_STS_AGAIN);
 	for (i = 0; i < ARRAY_SIZE(final); i++)
 		KUNIT_EXPECT_EQ(test, datblk_status(final[i]), DATBLK_STS_IO);
+	for (i = 0; i < ARRAY_SIZE(blocks); i++)
+		KUNIT_EXPECT_EQ(test, datblk_status(blocks[i]), DATBLK_STS_MEDIUM);
 	KUNIT_EXPECT_EQ(test, datblk_status(-EDQUOT), DATBLK_STS_NOSPC);
 	KUNIT_EXPECT_EQ(test, datblk_status(-EOPNOTSUPP), DATBLK_STS_NOTSUPP);
 	KUNIT_EXPECT_EQ(test, datblk_status(-EROFS), DATBLK_STS_READONLY);
