@@ -246,8 +246,11 @@ fails_in_time() {
 		wait_for is "$disk" live && read_one "$disk"
 }
 
-# waits PID: the task sleeps in the kernel
-waits() { grep -q '^State:.*D' "/proc/$1/status"; }
+# waits PID: the task has opened the disk, and sleeps in the kernel
+waits() { [ "/proc/$1/fd/1" -ef "/dev/$disk" ] && grep -q '^State:.*D' "/proc/$1/status"; }
+
+# The server waits for its file system, which is frozen
+hangs() { grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan; }
 
 # write_later: writer is a task that writes to the disk
 write_later() {
@@ -407,8 +410,6 @@ resubmit() {
 
 freeze() { fsfreeze -f $work/mnt; }
 gone() { [ ! -e "/sys/block/$disk" ]; }
-# The server has begun to repeat a write, and its file system is frozen
-hangs() { grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan; }
 
 # A removal waits for the writes that are repeated, of which four are sent at a time
 removed_while_repeated() {
@@ -502,7 +503,7 @@ slow_write() {
 	attach device=slow && echo 1000 >"/sys/block/$disk/queue/io_timeout" && fsfreeze -f $work/mnt ||
 		return
 	write_later
-	wait_for waits "$writer" && sleep 5 && fsfreeze -u $work/mnt && wait "$writer" &&
+	wait_for hangs && sleep 5 && fsfreeze -u $work/mnt && wait "$writer" &&
 		value 0 "/sys/block/$disk/datblk/recoveries" && detach "$disk"
 }
 
@@ -518,7 +519,7 @@ fence() {
 		return
 	name=$disk
 	write_later
-	wait_for waits "$writer" || return
+	wait_for hangs || return
 	detach "$name" force &
 	remover=$!
 	wait_for closed "$name" || return
