@@ -69,7 +69,7 @@ struct hostile_peer {
 	u32 answers;			/* by the completions */
 	bool registered;		/* the MR has a key that has not been invalidated */
 	/* The server */
-	struct ib_cqe rdma;
+	struct ib_cqe rdma, beyond;	/* of RDMA writes within, and beyond, the memory of a key */
 	struct hostile_slot *held;	/* an answer that is sent after the next one */
 	u32 held_size;
 	u16 numbers;			/* bit n: the client must have a login with the number n */

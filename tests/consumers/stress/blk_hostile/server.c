@@ -64,18 +64,18 @@ static void fill_refusal(struct hostile_peer *peer, struct datblk_refusal *refus
 	};
 }
 
-/* Ends in an error if it goes beyond the memory of the key */
 static void write_to(struct hostile_peer *peer, const struct datblk_command *c)
 {
-	u32 excess = one_in(peer, 32) ? DATBLK_SECTOR : 0;
+	u32 more = c->length + DATBLK_SECTOR;
+	bool beyond = more <= HOSTILE_REGION && one_in(peer, 8);
 	struct ib_sge sge = {
 		.addr = (uintptr_t)peer->region,
-		.length = min_t(u32, c->length + excess, HOSTILE_REGION),
+		.length = beyond ? more : min_t(u32, c->length, HOSTILE_REGION),
 		.lkey = peer->pd->local_dma_lkey,
 	};
 	struct ib_rdma_wr wr = {
 		.wr = { .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_RDMA_WRITE,
-			.wr_cqe = &peer->rdma },
+			.wr_cqe = beyond ? &peer->beyond : &peer->rdma },
 		.remote_addr = c->address,
 		.rkey = c->key,
 	};
@@ -256,6 +256,14 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 		hostile_peer_over(cq->cq_context);
 }
 
+/* The key covers exactly the bytes of the request */
+static void beyond_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	if (wc->status == IB_WC_SUCCESS)
+		test_fail("a write beyond the memory of a key: expected an error");
+	hostile_peer_over(cq->cq_context);
+}
+
 static int refuse(struct hostile_peer *peer)
 {
 	struct datblk_refusal refusal;
@@ -340,6 +348,7 @@ static int requested(struct rdma_cm_id *id, const struct rdma_conn_param *param)
 	peer->id = id;
 	peer->received = received;
 	peer->rdma.done = rdma_done;
+	peer->beyond.done = beyond_done;
 	id->context = peer;
 	hostile_count();
 	if (datblk_is_proof(param->private_data, param->private_data_len)) {
