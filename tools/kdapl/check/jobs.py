@@ -308,7 +308,10 @@ def debugs():
 
 
 def races():
-    return [job for kernel in ("own-6.12-kcsan", "own-6.12-rt") for job in debug(kernel)]
+    kcsan = "own-6.12-kcsan"
+    return [*(job for kernel in (kcsan, "own-6.12-rt") for job in debug(kernel)),
+            selftests(kcsan, "blk-parallel", "data races of disks and their server",
+                      "--short datblk datblk_share", KDAPL_PARALLEL=1, minutes=120)]
 
 
 # The adapter model (tests/devices/hca/README.rst): its personalities, and faults of the wire
@@ -390,8 +393,8 @@ def blk(debug="own-6.12-debug"):
         if kernel == debug:
             tests["blk-fault"] = "disks when allocations fail", "datblk_fault"
         else:
-            tests["blk-devices"] = ("disks on devices that hang, power cuts, swap",
-                                    "datblk_slow datblk_power datblk_swap")
+            tests["blk-devices"] = ("disks on devices that hang, power cuts, swap, trace scripts",
+                                    "datblk_slow datblk_power datblk_swap datblk_trace")
             jobs.append(Job(
                 f"blk-crash-{kernel}",
                 ["env", f"BLK_CRASHES={many}", f"{CHECK}/run-two-guests", kernel, "disk"],
@@ -401,7 +404,9 @@ def blk(debug="own-6.12-debug"):
             selftests(kernel, name, about.format(many=many), scripts, KDAPL_BLK_ROUNDS=many,
                       HOSTILE_MESSAGES=500 if kernel == debug else 2000, minutes=120)
             for name, (about, scripts) in tests.items())]
-    return jobs
+    return [*jobs, build("own-newest"), selftests(
+        "own-newest", "blk", "disks on a self-built newest kernel", "datblk", KDAPL_BLK_ROUNDS=4,
+        minutes=120)]
 
 
 def bench_blk(kernel="stock-6.12"):

@@ -47,22 +47,6 @@ trap tidy EXIT
 
 # ---- the wire --------------------------------------------------------------
 
-# dropped: prints the number of packets that netem has dropped here
-dropped() {
-	tc -s qdisc show dev "$dev" root |
-		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | head -n 1
-}
-
-dropped_more_than() { [ "$(dropped)" -gt "$1" ]; }
-
-# bad_wire: reorders a twentieth, drops a fiftieth and duplicates a hundredth. The queue
-# has room for all retransmissions of a slow host: a packet without room breaks its QP
-bad_wire() {
-	modprobe sch_netem &&
-		queueing add dev "$dev" root netem limit 100000 delay 1ms 1ms loss 2% \
-			duplicate 1% reorder 5%
-}
-
 # wire_drops: sends datagrams that no socket receives, until one of them is dropped
 wire_drops() {
 	local left=5000

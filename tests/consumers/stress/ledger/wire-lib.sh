@@ -51,3 +51,19 @@ queueing() {
 	tc qdisc "$@" || status=$?
 	rxe_on_wire && return "$status"
 }
+
+# dropped: prints the number of packets that netem has dropped here
+dropped() {
+	tc -s qdisc show dev "$dev" root |
+		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | head -n 1
+}
+
+dropped_more_than() { [ "$(dropped)" -gt "$1" ]; }
+
+# bad_wire: reorders a twentieth, drops a fiftieth and duplicates a hundredth. The queue
+# has room for all retransmissions of a slow host: a packet without room breaks its QP
+bad_wire() {
+	modprobe sch_netem &&
+		queueing add dev "$dev" root netem limit 100000 delay 1ms 1ms loss 2% \
+			duplicate 1% reorder 5%
+}
