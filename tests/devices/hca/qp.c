@@ -3,13 +3,17 @@
  * Queue pairs: creation, states, attributes. The RDMA core calls this in process context;
  * hca_qp_to_error() is also called by the engine.
  */
+#include <linux/log2.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "hca.h"
 
-/* Bytes of a block of mlx5, and of a request there without segments or inline data */
+/*
+ * Bytes of a block of mlx5, and of a request of an RC queue pair there without segments or inline
+ * data: its control segment and those of a registration (sq_overhead() of mlx5)
+ */
 #define HCA_BLOCK	64
-#define HCA_BLOCK_HEAD	48
+#define HCA_BLOCK_HEAD	132
 
 int hca_ring_init(struct hca_ring *ring, u32 size, u32 max_sge, size_t entry, u32 inl)
 {
@@ -27,20 +31,21 @@ void hca_ring_exit(struct hca_ring *ring)
 	kvfree(ring->mem);
 }
 
-/* Blocks of a request: either segments, or a header of 4 bytes and inline data */
-static u32 hca_blocks(const struct ib_qp_cap *cap)
+/*
+ * Do the requests fit into the largest queue of mlx5? A request has either segments, or a header
+ * of 4 bytes and inline data. The queue has a power of two of blocks.
+ */
+static bool hca_blocks_fit(const struct ib_qp_cap *cap)
 {
-	u32 inl = cap->max_inline_data ? ALIGN(4 + cap->max_inline_data, 16) : 0;
+	u32 inl = cap->max_inline_data ? 4 + cap->max_inline_data : 0;
+	u32 blocks = DIV_ROUND_UP(HCA_BLOCK_HEAD + max(cap->max_send_sge * 16, inl), HCA_BLOCK);
 
-	return DIV_ROUND_UP(HCA_BLOCK_HEAD + max(cap->max_send_sge * 16, inl), HCA_BLOCK);
+	return !hca_opt.blocks || !cap->max_send_wr ||
+	       roundup_pow_of_two(cap->max_send_wr * blocks) <= HCA_MAX_QP_WR;
 }
 
-static bool hca_cap_fits(const struct ib_qp_init_attr *attr)
+static bool hca_cap_fits(const struct ib_qp_cap *cap)
 {
-	const struct ib_qp_cap *cap = &attr->cap;
-
-	if (hca_opt.blocks && cap->max_send_wr * hca_blocks(cap) > HCA_MAX_QP_WR)
-		return false;
 	return cap->max_send_wr <= HCA_MAX_QP_WR && cap->max_recv_wr <= HCA_MAX_QP_WR &&
 	       cap->max_send_sge <= HCA_MAX_SGE && cap->max_recv_sge <= HCA_MAX_SGE &&
 	       cap->max_inline_data <= HCA_MAX_INLINE;
@@ -74,8 +79,10 @@ int hca_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_ud
 
 	if ((attr->qp_type != IB_QPT_RC && !gsi) || attr->create_flags)
 		return -EOPNOTSUPP;
-	if (!hca_cap_fits(attr))
+	if (!hca_cap_fits(&attr->cap))
 		return -EINVAL;
+	if (!hca_blocks_fit(&attr->cap))
+		return -ENOMEM;
 	spin_lock_init(&qp->lock);
 	INIT_LIST_HEAD(&qp->ready);
 	INIT_LIST_HEAD(&qp->timed);
