@@ -236,6 +236,18 @@ static void unmapped_region(struct cf *cf)
 	refused(cf, IB_WR_RDMA_WRITE, 0, cf->b.mr->rkey, 8);
 }
 
+/* The same with immediate data: the receive that it takes completes, too */
+static void unmapped_immediate(struct cf *cf)
+{
+	if (!cf_ready(cf) || !cf_register(&cf->b, RIGHTS) || cf_recv(&cf->b, 1, 0))
+		return;
+	cf_unmap(&cf->b);
+	cf_rdma(&cf->a, IB_WR_RDMA_WRITE_WITH_IMM, 1, cf->b.mr->iova, cf->b.mr->rkey, 8);
+	cf_say(cf, "%s", cf_wait(&cf->a));
+	cf_say(cf, "%s", cf_wait(&cf->b));
+	cf_say(cf, "%s", cf_get_state(&cf->b));
+}
+
 /* A sends to B; the memory of both is mapped for these directions only */
 static void one_way(struct cf *cf, enum dma_data_direction a, enum dma_data_direction b)
 {
@@ -315,6 +327,8 @@ const struct cf_case cf_memory_cases[] = {
 	{ "memory/unmapped", unmapped, "10.6.6", "LOC_PROT", "success" },
 	{ "memory/unmapped-region", unmapped_region, "10.6.6", "REM_ACCESS, ERROR",
 	  "success, RTS" },
+	{ "memory/unmapped-immediate", unmapped_immediate, "9.9.3.1.3",
+	  "REM_ACCESS, LOC_ACCESS, ERROR", "success, success, RTS" },
 	{ "direction/right", right_direction, "dma-api.rst", "success, success" },
 	{ "direction/send", send_from_device, "dma-api.rst", "LOC_PROT", "success" },
 	{ "direction/receive", receive_to_device, "dma-api.rst", "REM_OP, LOC_PROT",

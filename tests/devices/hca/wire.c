@@ -185,8 +185,12 @@ static enum hca_answer hca_respond_write(struct hca_qp *qp, struct hca_qp *peer,
 		return HCA_NAK_RNR;
 	}
 	hca_gather(qp, wqe, false, &from);
-	if (!hca_dma_copy(&to, 0, &from, wqe->length))
-		return hca_refuse(qp, peer, HCA_NAK_ACCESS);
+	if (!hca_dma_copy(&to, 0, &from, wqe->length)) {
+		if (!hca_has_imm(wqe))
+			return hca_refuse(qp, peer, HCA_NAK_ACCESS);
+		/* The receive that was taken says it, not an event (IBTA vol. 1, 9.9.3.1.3) */
+		return hca_recv_fails(qp, peer, &recv.rwqe, IB_WC_LOC_ACCESS_ERR, HCA_NAK_ACCESS);
+	}
 	return hca_has_imm(wqe) ? hca_received(qp, peer, &recv, wqe) : HCA_ACK;
 }
 
