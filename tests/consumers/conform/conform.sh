@@ -27,10 +27,25 @@ conform() {
 # First, because it loads a module that must be there before rdma_cm
 rxe_setup && conform rxe device=rxe0
 hca_setup && conform model device=hca0 && conform "two models" device=hca0 peer=hca1
-# The sum of the plans, and the last two results
-tap_plan $(($(awk -F '[.]+' '/^1\.\./ { n += $2 } END { print n + 0 }' "$out") + 2))
+quiet() { [ "$(hca_stat unhandled)" = 0 ]; }
+
+# announced: every interrupt that the model has raised so far was handled, and in time
+announced() {
+	local what
+
+	wait_for quiet
+	for what in unhandled late_raises late_interrupts; do
+		[ "$(hca_stat $what)" = 0 ] ||
+			{ echo "expected no $what, $(hca_stat $what)"; return 1; }
+	done
+	[ "$(hca_stat interrupts)" -gt 0 ] && [ "$(hca_stat interrupts)" -le "$(hca_stat raises)" ]
+}
+
+# The sum of the plans, and the last three results
+tap_plan $(($(awk -F '[.]+' '/^1\.\./ { n += $2 } END { print n + 0 }' "$out") + 3))
 tap_relay <"$out"
 # A device that was not set up has no results
 tap_check "three devices have results" test "$(grep -c '^1\.\.' "$out")" = 3
 # IBTA vol. 1, 9.7.3.2; read/outstanding posts more than that
 tap_check "reads beyond max_rd_atomic wait" test "$(hca_stat read_stalls)" -gt 0
+tap_check "every interrupt of the model was handled in time" announced

@@ -14,6 +14,15 @@
 #define HCA_REG_STATUS	0x24
 #define HCA_REG_RAISE	0x60
 #define HCA_REG_ACK	0x64
+#define HCA_LATE	(10 * NSEC_PER_SEC)	/* more than a busy host takes */
+
+/* Counts a step that came late, and restarts its time. dev->eq_lock held */
+static void hca_came(struct hca_dev *dev, ktime_t *since, enum hca_stat late)
+{
+	if (*since && ktime_to_ns(ktime_sub(ktime_get(), *since)) > HCA_LATE)
+		hca_count(dev, late);
+	*since = 0;
+}
 
 /* Calls the handler of an event. Its object exists, see hca_forget_events() */
 static void hca_deliver_event(struct ib_event *event)
@@ -52,6 +61,9 @@ static irqreturn_t hca_interrupt(int irq, void *arg)
 		return IRQ_NONE;
 	writel(status, dev->regs + HCA_REG_ACK);
 	hca_count(dev, HCA_INTERRUPTS);
+	spin_lock(&dev->eq_lock);
+	hca_came(dev, &dev->raised_at, HCA_LATE_INTERRUPTS);
+	spin_unlock(&dev->eq_lock);
 	for (;;) {
 		spin_lock(&dev->eq_lock);
 		eqe = list_first_entry_or_null(&dev->eq, struct hca_eqe, node);
@@ -81,15 +93,43 @@ static irqreturn_t hca_interrupt(int irq, void *arg)
  */
 void hca_raise(struct hca_dev *dev)
 {
-	if (xchg(&dev->raise, false))
-		writel(1, dev->regs + HCA_REG_RAISE);
+	if (!READ_ONCE(dev->raise))
+		return;
+	hca_count(dev, HCA_RAISES);
+	spin_lock_irq(&dev->eq_lock);
+	WRITE_ONCE(dev->raise, false);
+	hca_came(dev, &dev->wanted_at, HCA_LATE_RAISES);
+	if (!dev->raised_at)
+		dev->raised_at = ktime_get();
+	spin_unlock_irq(&dev->eq_lock);
+	writel(1, dev->regs + HCA_REG_RAISE);
 }
 
-/* The engine of the instance, perhaps not the running one, raises the interrupt */
-static void hca_want_interrupt(struct hca_dev *dev)
+/**
+ * hca_unhandled - is anything not yet announced, or raised without a handler since?
+ * @dev: the instance
+ *
+ * If this lasts although nothing happens, the model has not woken its engine, or QEMU has lost an
+ * interrupt.
+ *
+ * Context: process.
+ */
+bool hca_unhandled(struct hca_dev *dev)
 {
+	bool left;
+
+	spin_lock_irq(&dev->eq_lock);
+	left = dev->raise || dev->raised_at || !list_empty(&dev->eq) || !list_empty(&dev->late);
+	spin_unlock_irq(&dev->eq_lock);
+	return left;
+}
+
+/* The engine of the instance, perhaps not the running one, will raise. dev->eq_lock held */
+static void hca_want_raise(struct hca_dev *dev)
+{
+	if (!dev->wanted_at)
+		dev->wanted_at = ktime_get();
 	WRITE_ONCE(dev->raise, true);
-	wake_up(&dev->wait);
 }
 
 /**
@@ -103,7 +143,7 @@ void hca_release_events(struct hca_dev *dev)
 	spin_lock_irq(&dev->eq_lock);
 	if (!list_empty(&dev->late)) {
 		list_splice_tail_init(&dev->late, &dev->eq);
-		WRITE_ONCE(dev->raise, true);
+		hca_want_raise(dev);
 	}
 	spin_unlock_irq(&dev->eq_lock);
 }
@@ -119,8 +159,9 @@ void hca_announce(struct hca_dev *dev, struct hca_cq *cq)
 	spin_lock(&dev->eq_lock);
 	if (list_empty(&cq->eqe.node))
 		list_add_tail(&cq->eqe.node, &dev->eq);
+	hca_want_raise(dev);
 	spin_unlock(&dev->eq_lock);
-	hca_want_interrupt(dev);
+	wake_up(&dev->wait);
 }
 
 /* Before all completions, but after the events that are there already. dev->eq_lock held */
@@ -149,8 +190,9 @@ static void hca_queue_event(struct hca_dev *dev, const struct ib_event *event)
 		hca_add_first(dev, eqe);
 	else
 		list_add_tail(&eqe->node, &dev->late);
+	hca_want_raise(dev);
 	spin_unlock_irq(&dev->eq_lock);
-	hca_want_interrupt(dev);
+	wake_up(&dev->wait);
 }
 
 void hca_qp_event(struct hca_qp *qp, enum ib_event_type type)

@@ -49,8 +49,9 @@
 /* What an instance counts; see hca_stat_names */
 enum hca_stat {
 	HCA_DMA_FAULTS, HCA_CQ_OVERRUNS, HCA_KEY_ERRORS, HCA_REFUSED_POSTS, HCA_BAD_POSTS,
-	HCA_INTERRUPTS, HCA_CQES, HCA_MESSAGES, HCA_DROPPED, HCA_DUPLICATES, HCA_RNR,
-	HCA_RETRIES, HCA_LOST_DOORBELLS, HCA_STALLS, HCA_EVENTS, HCA_STATS,
+	HCA_RAISES, HCA_INTERRUPTS, HCA_LATE_RAISES, HCA_LATE_INTERRUPTS, HCA_CQES,
+	HCA_MESSAGES, HCA_DROPPED, HCA_DUPLICATES, HCA_RNR, HCA_RETRIES, HCA_LOST_DOORBELLS,
+	HCA_STALLS, HCA_EVENTS, HCA_STATS,
 };
 
 struct hca_dev {
@@ -77,10 +78,12 @@ struct hca_dev {
 	struct list_head ready;		/* QPs to be executed */
 	struct list_head timed;		/* QPs with a timer; hca_world */
 
-	spinlock_t eq_lock;		/* guards eq and late */
+	spinlock_t eq_lock;		/* guards all below; raise is read without it */
 	struct list_head eq;		/* what the interrupt handler will announce */
 	struct list_head late;		/* events that the engine appends to eq later */
 	bool raise;			/* the engine has to raise the interrupt */
+	ktime_t wanted_at;		/* since when; 0: it has not to */
+	ktime_t raised_at;		/* the first raise that no handler has followed; 0: none */
 };
 
 struct hca_pd {
@@ -340,6 +343,7 @@ void hca_port_event(struct hca_dev *dev, bool up);
 int hca_event_init(struct hca_dev *dev);
 void hca_event_exit(struct hca_dev *dev);
 void hca_raise(struct hca_dev *dev);
+bool hca_unhandled(struct hca_dev *dev);
 void hca_release_events(struct hca_dev *dev);
 void hca_announce(struct hca_dev *dev, struct hca_cq *cq);
 void hca_qp_event(struct hca_qp *qp, enum ib_event_type type);

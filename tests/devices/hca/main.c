@@ -23,7 +23,10 @@ static const char * const hca_stat_names[HCA_STATS] = {
 	[HCA_KEY_ERRORS] = "key_errors",
 	[HCA_REFUSED_POSTS] = "refused_posts",
 	[HCA_BAD_POSTS] = "bad_posts",
+	[HCA_RAISES] = "raises",
 	[HCA_INTERRUPTS] = "interrupts",
+	[HCA_LATE_RAISES] = "late_raises",
+	[HCA_LATE_INTERRUPTS] = "late_interrupts",
 	[HCA_CQES] = "completions",
 	[HCA_MESSAGES] = "messages",
 	[HCA_DROPPED] = "dropped",
@@ -42,6 +45,7 @@ static int hca_stats_show(struct seq_file *m, void *unused)
 
 	for (i = 0; i < HCA_STATS; i++)
 		seq_printf(m, "%s %lld\n", hca_stat_names[i], atomic64_read(&dev->stat[i]));
+	seq_printf(m, "unhandled %d\n", hca_unhandled(dev));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(hca_stats);
