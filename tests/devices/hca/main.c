@@ -172,6 +172,20 @@ out_free:
 	return err;
 }
 
+/* So many times as many messages as the option says, without one fault, are no accident */
+#define HCA_FAULTLESS	20
+
+/* Warns of an option for faults that had no effect, for a test relied on them */
+static void hca_check_faults(struct hca_dev *dev)
+{
+	s64 messages = atomic64_read(&dev->stat[HCA_MESSAGES]) / HCA_FAULTLESS;
+
+	WARN(hca_opt.drop > 0 && messages > hca_opt.drop &&
+	     !atomic64_read(&dev->stat[HCA_DROPPED]), "the option drop had no effect\n");
+	WARN(hca_opt.duplicate > 0 && messages > hca_opt.duplicate &&
+	     !atomic64_read(&dev->stat[HCA_DUPLICATES]), "the option duplicate had no effect\n");
+}
+
 static void hca_remove(struct pci_dev *pdev)
 {
 	struct hca_dev *dev = pci_get_drvdata(pdev);
@@ -182,6 +196,7 @@ static void hca_remove(struct pci_dev *pdev)
 	hca_stop_net(dev);
 	hca_engine_exit(dev);
 	hca_event_exit(dev);
+	hca_check_faults(dev);
 	hca_release(dev);
 	hca_domain_exit(dev);
 	xa_destroy(&dev->mrs);
