@@ -189,7 +189,7 @@ const struct cf_case cf_event_cases[] = {
 	{ "event/access-error", access_error, "11.6.3.2", "REM_ACCESS, QP_ACCESS_ERR",
 	  "REM_ACCESS, no event" },
 	{ "event/established", established, "11.6.3.1", "COMM_EST", "no event" },
-	{ "event/last-receive", last_receive, "11.6.3.2", "LAST_WQE_REACHED", "no event" },
+	{ "event/last-receive", last_receive, "11.6.3.1", "LAST_WQE_REACHED", "no event" },
 	{ "event/shared-limit", srq_limit, "10.2.9.2", "0 at 3, 1 at 0" },
 	{ "event/shared-kept", srq_keeps, "10.2.9.4", "0 flushed" },
 	{ }

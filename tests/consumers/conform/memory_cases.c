@@ -299,15 +299,15 @@ static void read_from_device(struct cf *cf)
 }
 
 const struct cf_case cf_memory_cases[] = {
-	{ "key/unknown", unknown_key, "9.7.4.1.6", "REM_ACCESS, ERROR" },
-	{ "key/other-tag", old_tag, "9.7.4.1.6", "REM_ACCESS, ERROR" },
-	{ "key/no-remote-write", no_write, "9.7.4.1.6", "REM_ACCESS, ERROR" },
-	{ "key/no-remote-read", no_read, "9.7.4.1.6", "REM_ACCESS, ERROR" },
-	{ "key/beyond-the-end", beyond, "9.7.4.1.6", "REM_ACCESS, ERROR" },
-	{ "key/before-the-begin", before, "9.7.4.1.6", "REM_ACCESS, ERROR" },
+	{ "key/unknown", unknown_key, "9.7.4.1.5", "REM_ACCESS, ERROR" },
+	{ "key/other-tag", old_tag, "9.7.4.1.5", "REM_ACCESS, ERROR" },
+	{ "key/no-remote-write", no_write, "9.7.4.1.5", "REM_ACCESS, ERROR" },
+	{ "key/no-remote-read", no_read, "9.7.4.1.5", "REM_ACCESS, ERROR" },
+	{ "key/beyond-the-end", beyond, "9.7.4.1.5", "REM_ACCESS, ERROR" },
+	{ "key/before-the-begin", before, "9.7.4.1.5", "REM_ACCESS, ERROR" },
 	{ "key/other-domain", other_pd, "10.6.3.5", "REM_ACCESS, ERROR" },
-	{ "key/not-needed", nothing, "9.7.4.1.6", "success, success" },
-	{ "key/right-of-queue-pair", qp_right, "9.7.4.1.5", "REM_INV_REQ, ERROR" },
+	{ "key/not-needed", nothing, "9.7.4.1.5", "success, success" },
+	{ "key/right-of-queue-pair", qp_right, "9.9.3", "REM_INV_REQ, ERROR" },
 	{ "region/invalidated", invalidated, "10.6.5", "success, REM_ACCESS, ERROR" },
 	{ "region/local-use", local_use, "10.6.5", "success, LOC_PROT",
 	  "success, LOC_QP_OP|success, flushed" },

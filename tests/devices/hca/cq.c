@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Completion queues. The engine writes entries; the interrupt handler publishes them and
- * decides whether an armed CQ fires; users poll. A full CQ is a fatal error of all its QPs
- * (IBTA vol. 1, 10.10.3 and 11.6.3.1).
+ * decides whether an armed CQ fires; users poll. The overrun of a CQ is an affiliated asynchronous
+ * error of it and of all its QPs (IBTA vol. 1, 10.10.2.3 and 11.6.3.2).
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -40,7 +40,7 @@ static struct hca_cqe *hca_cqe_at(struct hca_cq *cq, u64 i)
 	return &cq->ring[i % cq->ibcq.cqe];
 }
 
-/* The slots of polled or dropped entries are free again, as in adapters of all vendors */
+/* The slots of polled or dropped entries are free again (IBTA vol. 1, 10.8.5.1) */
 static void hca_cqe_free(const struct hca_cqe *cqe)
 {
 	if (cqe->request)

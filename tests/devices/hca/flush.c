@@ -56,7 +56,7 @@ void hca_flush(struct hca_qp *qp)
 	hca_flush_requests(qp);
 	if (!first)
 		hca_flush_receives(qp);
-	/* The QP takes no receive of its SRQ any more (IBTA vol. 1, 11.6.3.2) */
+	/* The QP takes no receive of its SRQ any more (IBTA vol. 1, 11.6.3.1, o11-5.2.5) */
 	if (qp->ibqp.srq && !qp->last_wqe && hca_opt.last_wqe) {
 		qp->last_wqe = true;
 		hca_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);

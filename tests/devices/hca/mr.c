@@ -5,8 +5,9 @@
  *
  * States as in IBTA vol. 1, 10.6: an allocated MR is free (not usable); REG_MR makes a free
  * MR valid; an invalidation makes a valid MR free again. The upper 24 bits of a key are the
- * index of the MR, the lower 8 the consumer's part. A key must not be used twice in a row,
- * because a peer may still have it; the first registration may use the key of the allocation.
+ * index of the MR, the lower 8 the consumer's part. A key must not be used twice in a row
+ * (10.6.3.4), because a peer may still have it; the first registration may use the key of the
+ * allocation.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -129,6 +130,7 @@ enum ib_wc_status hca_mr_register(struct hca_qp *qp, const struct hca_swqe *wqe)
 
 	if (!mr || mr->all || mr->valid || mr->ibmr.pd != qp->ibqp.pd ||
 	    wqe->reg.key >> HCA_KEY_SHIFT != mr->index ||
+	    /* Twice in a row (IBTA vol. 1, 10.6.3.4) */
 	    (mr->used && wqe->reg.key == mr->key) ||
 	    !mr->npages || end > (u64)mr->npages * wqe->reg.page_size ||
 	    /* Remote write without local write is refused (IBTA vol. 1, 10.6.3.1) */
@@ -172,6 +174,10 @@ bool hca_mr_invalidate(struct hca_qp *qp, u32 key, bool remote)
 	return true;
 }
 
+/*
+ * Rights, state and range of a key: an R_Key at the responder (IBTA vol. 1, 9.7.4.1.5), an L_Key at
+ * the requester (9.9.2) or in a receive (9.9.3).
+ */
 static bool hca_add_segment(struct hca_qp *qp, u64 addr, u32 key, u32 len, int access,
 			    struct hca_sg *sg)
 {
@@ -223,7 +229,7 @@ bool hca_check_local(struct hca_qp *qp, const struct ib_sge *sge, u32 n, bool wr
  * hca_check_remote - check a remote key at its owner
  * @qp:     the responder
  * @addr:   the address
- * @key:    the key; not checked if the length is 0 (IBTA vol. 1, 9.7.5.2.1)
+ * @key:    the key; not checked if the length is 0 (IBTA vol. 1, 9.7.4.1.5, C9-88)
  * @len:    the length
  * @access: the right that is required
  * @sg:     receives the memory

@@ -4,7 +4,7 @@
  * engine executes the requests. Any context.
  *
  * Requests may be posted in RTS and in ERROR, receives in all states but RESET (IBTA vol. 1,
- * 10.3.1). A slot is free when its completion, or that of a later request, was polled.
+ * 10.3.1). A slot is free when its completion, or that of a later request, was polled (10.8.5.1).
  */
 #include <linux/string.h>
 #include "hca.h"

@@ -238,7 +238,8 @@ static bool hca_sendable(struct hca_qp *qp, struct hca_swqe *wqe)
 
 /*
  * Loses a message, or delivers it twice, or loses the acknowledgment. Never the last retry of a
- * request: faults of the wire alone must not end a connection (IBTA vol. 1, 9.7.6.1.3).
+ * request, so that faults of the wire alone end no connection: no rule of the specification, but
+ * what tests rely on.
  */
 static enum hca_answer hca_transfer(struct hca_qp *qp, struct hca_swqe *wqe, u32 *rnr)
 {
@@ -307,6 +308,7 @@ static bool hca_stalled(struct hca_qp *qp, struct hca_swqe *wqe)
 	if (wqe->sent)
 		return false;
 	if (wqe->flags & IB_SEND_FENCE) {
+		/* A fence waits for all reads and atomics before it (IBTA vol. 1, 10.8.3.3) */
 		if (qp->reads)
 			return true;
 		/* An invalidation waits for all requests before it (IBTA vol. 1, 10.6.5.1) */

@@ -175,6 +175,7 @@ static enum hca_answer hca_respond_write(struct hca_qp *qp, struct hca_qp *peer,
 	static struct hca_sg from, to;	/* too large for a stack; hca_world is held */
 	struct hca_recv recv;
 
+	/* As for reads: see hca_check_read() */
 	if (!(peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
 		return hca_refuse(qp, peer, HCA_NAK_INVALID);
 	if (!hca_check_remote(peer, wqe->remote, wqe->rkey, wqe->length, IB_ACCESS_REMOTE_WRITE,
@@ -194,7 +195,10 @@ static enum hca_answer hca_respond_write(struct hca_qp *qp, struct hca_qp *peer,
 	return hca_has_imm(wqe) ? hca_received(qp, peer, &recv, wqe) : HCA_ACK;
 }
 
-/* Reads and atomics: checks whether they may be executed */
+/*
+ * Reads and atomics: checks whether they may be executed. Without the right of the QP, or beyond
+ * its limit of outstanding ones, the request is invalid (IBTA vol. 1, 9.9.3). The key comes next.
+ */
 static enum hca_answer hca_check_read(struct hca_qp *qp, struct hca_qp *peer,
 				      struct hca_swqe *wqe, struct hca_sg *sg)
 {
@@ -337,6 +341,7 @@ enum hca_answer hca_deliver(struct hca_qp *qp, struct hca_swqe *wqe, u32 *rnr)
 	/* A duplicate is acknowledged, but not executed (IBTA vol. 1, 9.7.5.1.4) */
 	if (hca_ahead(peer, wqe) < 0)
 		return HCA_ACK;
+	/* The first message to a QP in RTR (IBTA vol. 1, 11.6.3.1) */
 	if (!peer->established && hca_opt.comm_est && READ_ONCE(peer->state) == IB_QPS_RTR)
 		hca_qp_event(peer, IB_EVENT_COMM_EST);
 	peer->established = true;
