@@ -38,6 +38,7 @@ struct cf_end {
 	atomic_t fired;			/* completion handler */
 	atomic_t events[32];		/* of the QP, by their type */
 	atomic_t cq_errors, limits;	/* events of the CQ, of the SRQ */
+	int fired_before;		/* at the last event of the QP */
 };
 
 /* What a case may request of its fixture, before cf_connect() */
@@ -45,6 +46,7 @@ struct cf_setup {
 	u32 cqes;			/* of both CQs; 0: CF_CQES */
 	bool srq;			/* B receives from an SRQ */
 	bool rtr;			/* B stays in RTR */
+	bool late;			/* B is connected by cf_follow() */
 	bool all;			/* all requests are signalled */
 	u8 rnr_retry;
 	u8 reads;			/* max_rd_atomic; 0: 4 */
@@ -72,8 +74,10 @@ __printf(2, 3) void cf_say(struct cf *cf, const char *fmt, ...);
 /* fixture.c: process context. All return false, after they have said why, on failure */
 bool cf_make(struct cf *cf);
 bool cf_connect(struct cf *cf);
+bool cf_follow(struct cf *cf);
 bool cf_ready(struct cf *cf);
 void cf_free(struct cf *cf);
+void cf_renew(struct cf *cf);
 int cf_state(struct cf_end *e, enum ib_qp_state state);
 const char *cf_status(enum ib_wc_status status);
 const char *cf_get_state(struct cf_end *e);
@@ -94,7 +98,10 @@ bool cf_register(struct cf_end *e, int access);
 int cf_reg_mr(struct cf_end *e, u64 id, u32 key, int access);
 int cf_invalidate(struct cf_end *e, u64 id, u32 key);
 
+/* event_cases.c */
+bool cf_transfer(struct cf *cf, int flags);
+
 extern const struct cf_case cf_queue_cases[], cf_message_cases[], cf_memory_cases[],
-			    cf_event_cases[], cf_sync_cases[];
+			    cf_event_cases[], cf_sync_cases[], cf_option_cases[];
 
 #endif /* _KDAPL_CONFORM_H_ */

@@ -6,7 +6,7 @@
 #include "conform.h"
 
 /* A sends, B receives; returns after B's completion was polled */
-static bool transfer(struct cf *cf, int flags)
+bool cf_transfer(struct cf *cf, int flags)
 {
 	if (cf_recv(&cf->b, 1, 8) || cf_send(&cf->a, 1, 8, IB_SEND_SIGNALED | flags))
 		return false;
@@ -20,12 +20,12 @@ static void next(struct cf *cf)
 	if (!cf_ready(cf))
 		return;
 	cf_arm(&cf->b, IB_CQ_NEXT_COMP);
-	if (!transfer(cf, 0) || !cf_fired(&cf->b) || !transfer(cf, 0) || !transfer(cf, 0))
+	if (!cf_transfer(cf, 0) || !cf_fired(&cf->b) || !cf_transfer(cf, 0) || !cf_transfer(cf, 0))
 		return;
 	/* The last one fires again, and shows that no other is on its way */
 	cf_arm(&cf->b, IB_CQ_NEXT_COMP);
 	atomic_dec(&cf->b.fired);
-	if (transfer(cf, 0) && cf_fired(&cf->b))
+	if (cf_transfer(cf, 0) && cf_fired(&cf->b))
 		cf_say(cf, "%d", atomic_read(&cf->b.fired));
 }
 
@@ -34,10 +34,10 @@ static void solicited(struct cf *cf)
 	if (!cf_ready(cf))
 		return;
 	cf_arm(&cf->b, IB_CQ_SOLICITED);
-	if (!transfer(cf, 0) || !transfer(cf, 0))
+	if (!cf_transfer(cf, 0) || !cf_transfer(cf, 0))
 		return;
 	cf_say(cf, "%d", atomic_read(&cf->b.fired));
-	if (transfer(cf, IB_SEND_SOLICITED) && cf_fired(&cf->b))
+	if (cf_transfer(cf, IB_SEND_SOLICITED) && cf_fired(&cf->b))
 		cf_say(cf, "%d", atomic_read(&cf->b.fired));
 }
 
@@ -81,7 +81,7 @@ static void not_weakened(struct cf *cf)
 		return;
 	cf_arm(&cf->b, IB_CQ_NEXT_COMP);
 	cf_arm(&cf->b, IB_CQ_SOLICITED);
-	if (transfer(cf, 0))
+	if (cf_transfer(cf, 0))
 		cf_say(cf, cf_fired(&cf->b) ? "fired" : "silent");
 }
 
@@ -91,7 +91,7 @@ static void strengthened(struct cf *cf)
 		return;
 	cf_arm(&cf->b, IB_CQ_SOLICITED);
 	cf_arm(&cf->b, IB_CQ_NEXT_COMP);
-	if (transfer(cf, 0))
+	if (cf_transfer(cf, 0))
 		cf_say(cf, cf_fired(&cf->b) ? "fired" : "silent");
 }
 
@@ -128,7 +128,7 @@ static void access_error(struct cf *cf)
 static void established(struct cf *cf)
 {
 	cf->setup.rtr = true;
-	if (cf_ready(cf) && transfer(cf, 0))
+	if (cf_ready(cf) && cf_transfer(cf, 0))
 		cf_say(cf, cf_until(comm_est, &cf->b) ? "COMM_EST" : "no event");
 }
 

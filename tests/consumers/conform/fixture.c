@@ -5,6 +5,7 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include "conform.h"
 #include "test_verbs.h"
 
@@ -32,6 +33,7 @@ static void cf_qp_event(struct ib_event *event, void *context)
 {
 	struct cf_end *e = context;
 
+	e->fired_before = atomic_read(&e->fired);
 	if (event->event < ARRAY_SIZE(e->events))
 		atomic_inc(&e->events[event->event]);
 }
@@ -189,12 +191,25 @@ static int cf_connect_to(struct cf_end *e, const struct cf_end *to)
 	return err ?: cf_move(e, &attr, s->rtr && e == &e->cf->b);
 }
 
-bool cf_connect(struct cf *cf)
+/* Connects B, which answers from now on */
+bool cf_follow(struct cf *cf)
 {
-	int err = cf_connect_to(&cf->b, &cf->a) ?: cf_connect_to(&cf->a, &cf->b);
+	int err = cf_connect_to(&cf->b, &cf->a);
 
 	if (err)
-		cf_say(cf, "not connected: %d", err);
+		cf_say(cf, "B not connected: %d", err);
+	return !err;
+}
+
+bool cf_connect(struct cf *cf)
+{
+	int err;
+
+	if (!cf->setup.late && !cf_follow(cf))
+		return false;
+	err = cf_connect_to(&cf->a, &cf->b);
+	if (err)
+		cf_say(cf, "A not connected: %d", err);
 	return !err;
 }
 
@@ -225,6 +240,14 @@ void cf_free(struct cf *cf)
 {
 	cf_free_end(&cf->a);
 	cf_free_end(&cf->b);
+}
+
+/* For a case that tries something more than once: no fixture, with the same setup */
+void cf_renew(struct cf *cf)
+{
+	cf_free(cf);
+	memset(&cf->a, 0, sizeof(cf->a));
+	memset(&cf->b, 0, sizeof(cf->b));
 }
 
 int cf_state(struct cf_end *e, enum ib_qp_state state)

@@ -32,12 +32,17 @@ static bool bounces;
 module_param(bounces, bool, 0444);
 MODULE_PARM_DESC(bounces, "Mappings of the device are copies: only the cases about syncs (N)");
 
+static char *options = "";
+module_param(options, charp, 0444);
+MODULE_PARM_DESC(options, "Options that the adapter model has: only the cases about them");
+
 static DEFINE_MUTEX(cf_mutex);		/* one run at a time */
 static struct dentry *cf_dir;
 static struct ib_device *cf_ibdev[2];
 
 static const struct cf_case * const cf_groups[] = {
 	cf_queue_cases, cf_message_cases, cf_memory_cases, cf_event_cases, cf_sync_cases,
+	cf_option_cases,
 };
 
 void cf_say(struct cf *cf, const char *fmt, ...)
@@ -91,18 +96,26 @@ static void cf_play(struct seq_file *m, const struct cf_case *c, u32 number)
 	kfree(cf);
 }
 
+static bool cf_wanted(const struct cf_case *group, const struct cf_case *c)
+{
+	size_t len = strlen(options);
+
+	if (*only && strcmp(only, c->name))
+		return false;
+	if (group == cf_option_cases)
+		return len && !strncmp(options, c->name, len) && c->name[len] == '/';
+	return !len && bounces == (group == cf_sync_cases);
+}
+
 /* Counts the cases and, unless @m is NULL, runs them */
 static void cf_each(struct seq_file *m, u32 *number)
 {
 	const struct cf_case *c;
-	bool syncs;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(cf_groups); i++) {
-		syncs = cf_groups[i] == cf_sync_cases;
 		for (c = cf_groups[i]; c->name; c++) {
-			if ((*only && strcmp(only, c->name)) ||
-			    bounces != syncs)
+			if (!cf_wanted(cf_groups[i], c))
 				continue;
 			++*number;
 			if (m)
