@@ -39,6 +39,7 @@ struct cf_end {
 	atomic_t events[32];		/* of the QP, by their type */
 	atomic_t cq_errors, limits;	/* events of the CQ, of the SRQ */
 	int fired_before;		/* at the last event of the QP */
+	int cq_errors_before;
 };
 
 /* What a case may request of its fixture, before cf_connect() */
@@ -50,6 +51,7 @@ struct cf_setup {
 	bool all;			/* all requests are signalled */
 	u8 rnr_retry;
 	u8 reads;			/* max_rd_atomic; 0: 4 */
+	u8 timeout;			/* of both QPs; 0: CF_ACK_TIMER */
 	int access;			/* of both QPs, besides local write */
 };
 

@@ -38,6 +38,8 @@ announced() {
 	[ "$(hca_stat interrupts)" -gt 0 ] && [ "$(hca_stat interrupts)" -le "$(hca_stat raises)" ]
 }
 
+option() { echo "$2" >"/sys/module/kdapl_hca/parameters/$1"; }
+
 # First, because it loads a module that must be there before rdma_cm
 rxe_setup && conform rxe device=rxe0
 # What makes each personality (option_cases.c)
@@ -49,12 +51,14 @@ for name in mlx5 irdma bnxt_re qedr rxe; do
 done
 hca_setup && conform model device=hca0 && conform "two models" device=hca0 peer=hca1 &&
 	conform model device=hca0 options=ibta
+option delay 1000000 && conform "slow model" device=hca0 options=slow && option delay 0
+option drop 2 && conform "lossy model" device=hca0 options=lossy && option drop 0
 announced >>"$out" 2>&1 || late+=" ibta"
 # The sum of the plans, and the last three results
 tap_plan $(($(awk -F '[.]+' '/^1\.\./ { n += $2 } END { print n + 0 }' "$out") + 3))
 tap_relay <"$out"
 # A device that was not set up has no results
-tap_check "all nine runs have results" test "$(grep -c '^1\.\.' "$out")" = 9
+tap_check "all eleven runs have results" test "$(grep -c '^1\.\.' "$out")" = 11
 # IBTA vol. 1, 9.7.3.2; read/outstanding posts more than that
 tap_check "reads beyond max_rd_atomic wait" test "$(hca_stat read_stalls)" -gt 0
 tap_check "every interrupt of the model was handled in time" test -z "$late"

@@ -34,6 +34,7 @@ static void cf_qp_event(struct ib_event *event, void *context)
 	struct cf_end *e = context;
 
 	e->fired_before = atomic_read(&e->fired);
+	e->cq_errors_before = atomic_read(&e->cq_errors);
 	if (event->event < ARRAY_SIZE(e->events))
 		atomic_inc(&e->events[event->event]);
 }
@@ -177,7 +178,7 @@ static int cf_connect_to(struct cf_end *e, const struct cf_end *to)
 		.max_dest_rd_atomic = 4,
 		.max_rd_atomic = s->reads ?: 4,
 		.min_rnr_timer = CF_RNR_TIMER,
-		.timeout = CF_ACK_TIMER,
+		.timeout = s->timeout ?: CF_ACK_TIMER,
 		.retry_cnt = CF_RETRIES,
 		.rnr_retry = s->rnr_retry,
 	};

@@ -2,6 +2,7 @@
 /*
  * Cases about messages: data, lengths, keys of buffers, missing receives. Process context.
  */
+#include <linux/delay.h>
 #include <linux/string.h>
 #include "conform.h"
 
@@ -223,6 +224,54 @@ static void read_from_dead(struct cf *cf)
 	cf_say(cf, "%s", cf_wait(&cf->a));
 }
 
+/* A is connected, B is not: what A sends is lost, and sent again */
+static bool alone(struct cf *cf)
+{
+	cf->setup.late = true;
+	cf->setup.rnr_retry = 7;
+	cf->setup.timeout = 18;		/* 1 s */
+	return cf_ready(cf);
+}
+
+/* B is connected after A has sent all that it can, but before it sends again */
+static bool found(struct cf *cf)
+{
+	msleep(50);
+	return cf_follow(cf) && !cf_recv(&cf->b, 1, 8);
+}
+
+/* Its reads are outstanding when the fenced message is sent again; they come after it */
+static void lost_fence(struct cf *cf)
+{
+	if (!alone(cf) || cf_send(&cf->a, 1, 8, IB_SEND_SIGNALED | IB_SEND_FENCE) ||
+	    cf_rdma(&cf->a, IB_WR_RDMA_READ, 2, 0, CF_BAD_KEY, 0) || !found(cf))
+		return;
+	cf_say(cf, "%s", cf_wait(&cf->a));
+	/* A device that waits for the read never sends the message again */
+	if (!strcmp(cf->outcome, "success"))
+		cf_say(cf, "%s", cf_wait(&cf->a));
+}
+
+/* The key of a message is invalidated behind it; the message needs it once more */
+static void lost_key(struct cf *cf)
+{
+	struct ib_send_wr inv = {
+		.opcode = IB_WR_LOCAL_INV, .send_flags = IB_SEND_SIGNALED | IB_SEND_FENCE,
+	};
+	struct ib_send_wr *wr;
+
+	if (!alone(cf) || !cf_register(&cf->a, 0))
+		return;
+	wr = cf_wr(&cf->a, IB_WR_SEND, 8);
+	wr->sg_list->lkey = cf->a.mr->lkey;
+	wr->sg_list->addr = cf->a.mr->iova;
+	inv.ex.invalidate_rkey = cf->a.mr->rkey;
+	if (cf_post(&cf->a, wr) || cf_post(&cf->a, &inv) || !found(cf))
+		return;
+	cf_say(cf, "%s", cf_wait(&cf->a));
+	cf_say(cf, "%s", cf_wait(&cf->a));
+}
+
 const struct cf_case cf_message_cases[] = {
 	{ "send/data", basic, "9.4.1", "success, 2500 bytes, all data" },
 	{ "send/no-data", zero, "9.4.1", "success, success of 0 bytes" },
@@ -243,6 +292,8 @@ const struct cf_case cf_message_cases[] = {
 	{ "read/outstanding", many_reads, "9.7.3.2", "8" },
 	{ "read/fence", fence, "10.8.3.3", "success, all data" },
 	{ "read/before-error", read_before_error, "9.5", "success, all data, REM_ACCESS" },
+	{ "lost/fence", lost_fence, "10.8.3.3", "success, success", "no completion" },
+	{ "lost/key", lost_key, "10.6.5.1", "success, success" },
 	{ "read/dead-peer", read_from_dead, "9.7.6.1.3", "RETRY_EXC, flushed" },
 	{ }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cases about the options of the adapter model, of which a personality is made. conform.sh sets
- * those that the first part of a name stands for. Process context.
+ * Cases about the options of the adapter model: those of a personality, and faults. conform.sh sets
+ * the options that the first part of a name stands for. Process context.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -189,6 +189,77 @@ static void not_flushed(struct cf *cf)
 	cf_say(cf, ib_poll_cq(cf->b.cq, 1, &wc) ? cf_status(wc.status) : "nothing");
 }
 
+/* ---- faults ----------------------------------------------------------------- */
+
+/* Is an acknowledgment of A delayed now? Then a message has arrived that does not complete */
+static bool delayed(struct cf *cf)
+{
+	struct ib_wc wc;
+	u32 i;
+
+	for (i = 0; i < 100; i++) {
+		if (cf_recv(&cf->b, 1, 8) || cf_send(&cf->a, 1, 8, IB_SEND_SIGNALED))
+			return false;
+		cf_wait(&cf->b);
+		msleep(20);
+		if (!ib_poll_cq(cf->a.cq, 1, &wc))
+			return true;
+	}
+	return false;
+}
+
+/* B accepts a read, and is gone before it answers */
+static bool lose_response(struct cf *cf)
+{
+	struct ib_wc wc;
+
+	if (!cf_ready(cf) || !delayed(cf) || cf_recv(&cf->b, 3, 8) ||
+	    cf_rdma(&cf->a, IB_WR_RDMA_READ, 2, 0, CF_BAD_KEY, 0) ||
+	    cf_send(&cf->a, 3, 8, IB_SEND_SIGNALED))
+		return false;
+	/* It has arrived behind the read */
+	cf_wait(&cf->b);
+	return !cf_state(&cf->b, IB_QPS_ERR) && !ib_poll_cq(cf->a.cq, 1, &wc);
+}
+
+static void lost_response(struct cf *cf)
+{
+	u32 i;
+
+	for (i = 0; !lose_response(cf); i++) {
+		if (i == 20)
+			return;
+		cf_renew(cf);
+	}
+	for (i = 0; i < 3; i++)
+		cf_say(cf, "%s", cf_wait(&cf->a));
+}
+
+/* Messages without a completion, of which the wire loses one in two */
+static void unsignalled(struct cf *cf)
+{
+	u32 i, n, arrived = 0;
+	struct ib_wc wc;
+
+	cf->setup.timeout = 10;		/* 4 ms */
+	for (n = 0; n < 100; n++) {
+		if (!cf_ready(cf))
+			return;
+		for (i = 0; i < CF_DEPTH; i++)
+			if (cf_recv(&cf->b, i, 8))
+				return;
+		for (i = 0; i < CF_DEPTH; i++)
+			if (cf_send(&cf->a, i, 8, 0))
+				return;
+		for (i = 0; i < CF_DEPTH && cf_next(&cf->b, &wc) && wc.wr_id == i; i++)
+			arrived++;
+		if (i < CF_DEPTH)
+			break;
+		cf_renew(cf);
+	}
+	cf_say(cf, "%u arrived", arrived);
+}
+
 /* The specification allows what the personalities do, or they differ as drivers do */
 const struct cf_case cf_option_cases[] = {
 	{ "ibta/event-order", event_order, "11.6.3", "before" },
@@ -204,5 +275,7 @@ const struct cf_case cf_option_cases[] = {
 	{ "qedr/not-established", no_comm_est, "qedr", "no event" },
 	{ "rxe/not-established", no_comm_est, "rxe", "no event" },
 	{ "rxe/no-last-wqe", no_last_wqe, "rxe", "flushed, flushed, no event" },
+	{ "slow/lost-response", lost_response, "9.7.6.1", "success, RETRY_EXC, flushed" },
+	{ "lossy/unsignalled", unsignalled, "9.7.5.1.3", "800 arrived" },
 	{ }
 };

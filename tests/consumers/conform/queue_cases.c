@@ -157,23 +157,48 @@ static bool cq_failed(struct cf_end *e)
 	return atomic_read(&e->cq_errors);
 }
 
-/* Nobody polls B's CQ */
-static void cq_overrun(struct cf *cf)
+static bool few_entries(struct cf *cf)
 {
-	u32 i, n;
-
 	cf->setup.cqes = 4;
 	cf->setup.rnr_retry = 7;
-	if (!cf_ready(cf))
-		return;
-	n = cf->b.cq->cqe + 1;
+	return cf_ready(cf);
+}
+
+/* Nobody polls B's CQ */
+static bool overrun(struct cf *cf)
+{
+	u32 i, n = cf->b.cq->cqe + 1;
+
 	for (i = 0; i < n && !cq_failed(&cf->b); i++) {
 		if (cf_recv(&cf->b, i, 8) || cf_send(&cf->a, i, 8, IB_SEND_SIGNALED))
 			break;
 		cf_wait(&cf->a);
 	}
-	cf_say(cf, cf_until(cq_failed, &cf->b) ? "CQ_ERR" : "no event");
+	return cf_until(cq_failed, &cf->b);
+}
+
+static void cq_overrun(struct cf *cf)
+{
+	if (!few_entries(cf))
+		return;
+	cf_say(cf, overrun(cf) ? "CQ_ERR" : "no event");
 	cf_say(cf, "%s", cf_get_state(&cf->b));
+}
+
+static bool qp_failed(struct cf_end *e)
+{
+	return atomic_read(&e->events[IB_EVENT_QP_FATAL]);
+}
+
+/* The cause comes first */
+static void overrun_order(struct cf *cf)
+{
+	if (!few_entries(cf) || !overrun(cf))
+		return;
+	if (!cf_until(qp_failed, &cf->b))
+		cf_say(cf, "no QP_FATAL");
+	else
+		cf_say(cf, "QP_FATAL %s CQ_ERR", cf->b.cq_errors_before ? "after" : "before");
 }
 
 static void unsignalled(struct cf *cf)
@@ -215,6 +240,8 @@ const struct cf_case cf_queue_cases[] = {
 	{ "queues/freed-by-polling", slots_polled, "10.8.5.1", "-12, 0", "0, 0" },
 	{ "queues/segment-limit", sge_limit, "11.4.1.1", "-22" },
 	{ "queues/cq-overrun", cq_overrun, "10.10.2.3", "CQ_ERR, ERROR", "CQ_ERR, RTS" },
+	{ "queues/overrun-order", overrun_order, "10.10.2.3", "QP_FATAL after CQ_ERR",
+	  "no QP_FATAL" },
 	{ "queues/unsignalled", unsignalled, "10.8.6", "number 4: success" },
 	{ "queues/signal-all", signal_all, "10.8.6", "success" },
 	{ }
