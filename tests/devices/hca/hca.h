@@ -82,7 +82,7 @@ struct hca_dev {
 	struct list_head eq;		/* what the interrupt handler will announce */
 	struct list_head late;		/* events that the engine appends to eq later */
 	bool raise;			/* the engine has to raise the interrupt */
-	ktime_t wanted_at;		/* since when; 0: it has not to */
+	ktime_t wanted_at;		/* since when; 0: nothing to raise */
 	ktime_t raised_at;		/* the first raise that no handler has followed; 0: none */
 };
 

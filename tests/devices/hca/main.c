@@ -175,7 +175,7 @@ out_free:
 /* So many times as many messages as the option says, without one fault, are no accident */
 #define HCA_FAULTLESS	20
 
-/* Warns of an option for faults that had no effect, for a test relied on them */
+/* Warns of an option for faults that had no effect, because a test relies on them */
 static void hca_check_faults(struct hca_dev *dev)
 {
 	s64 messages = atomic64_read(&dev->stat[HCA_MESSAGES]) / HCA_FAULTLESS;

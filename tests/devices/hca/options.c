@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Options of the adapter model, each a module parameter, and personalities: named sets of
- * them. Parameters after the personality on the command line override it. Also the generator
- * of random decisions.
+ * them. Parameters after the personality on the command line override it; before it, they would be
+ * lost, and it is refused. Also the generator of random decisions.
  *
  * Options may be changed at any time; those of the device's attributes have an effect when a
  * device is found.
@@ -125,7 +125,7 @@ static const struct hca_personality *hca_personality = hca_personalities;
 
 static int hca_set_personality(const char *value, const struct kernel_param *kp)
 {
-	struct hca_options o = hca_defaults;
+	struct hca_options now = hca_defaults, o = hca_defaults;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(hca_personalities); i++)
@@ -133,6 +133,11 @@ static int hca_set_personality(const char *value, const struct kernel_param *kp)
 			break;
 	if (i == ARRAY_SIZE(hca_personalities))
 		return -EINVAL;
+	hca_personality->set(&now);
+	if (memcmp(&hca_opt, &now, sizeof(now))) {
+		pr_err("%s: a personality would reset options that were set\n", KBUILD_MODNAME);
+		return -EINVAL;
+	}
 	hca_personality = &hca_personalities[i];
 	hca_personality->set(&o);
 	hca_opt = o;

@@ -175,7 +175,11 @@ static enum hca_answer hca_respond_write(struct hca_qp *qp, struct hca_qp *peer,
 	static struct hca_sg from, to;	/* too large for a stack; hca_world is held */
 	struct hca_recv recv;
 
-	/* As for reads: see hca_check_read() */
+	/*
+	 * As for reads: see hca_check_read(). The first packet shows this and a bad key, before a
+	 * receive is taken, even if immediate data follow: an event reports it, and the receive is
+	 * flushed.
+	 */
 	if (!(peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
 		return hca_refuse(qp, peer, HCA_NAK_INVALID);
 	if (!hca_check_remote(peer, wqe->remote, wqe->rkey, wqe->length, IB_ACCESS_REMOTE_WRITE,
@@ -189,7 +193,7 @@ static enum hca_answer hca_respond_write(struct hca_qp *qp, struct hca_qp *peer,
 	if (!hca_dma_copy(&to, 0, &from, wqe->length)) {
 		if (!hca_has_imm(wqe))
 			return hca_refuse(qp, peer, HCA_NAK_ACCESS);
-		/* The receive that was taken says it, not an event (IBTA vol. 1, 9.9.3.1.3) */
+		/* Found too late for that: the receive reports it (IBTA vol. 1, 9.9.3.1.3) */
 		return hca_recv_fails(qp, peer, &recv.rwqe, IB_WC_LOC_ACCESS_ERR, HCA_NAK_ACCESS);
 	}
 	return hca_has_imm(wqe) ? hca_received(qp, peer, &recv, wqe) : HCA_ACK;
