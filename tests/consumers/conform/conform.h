@@ -47,11 +47,12 @@ struct cf_setup {
 	u32 cqes;			/* of both CQs; 0: CF_CQES */
 	bool srq;			/* B receives from an SRQ */
 	bool rtr;			/* B stays in RTR */
-	bool late;			/* B is connected by cf_follow() */
+	bool b_later;			/* B is connected by cf_follow() */
 	bool all;			/* all requests are signalled */
 	u8 rnr_retry;
 	u8 reads;			/* max_rd_atomic; 0: 4 */
 	u8 timeout;			/* of both QPs; 0: CF_ACK_TIMER */
+	u8 retries;			/* of both QPs; 0: CF_RETRIES */
 	int access;			/* of both QPs, besides local write */
 };
 
@@ -89,11 +90,13 @@ int cf_send(struct cf_end *e, u64 id, u32 len, int flags);
 int cf_rdma(struct cf_end *e, enum ib_wr_opcode op, u64 id, u64 addr, u32 key, u32 len);
 int cf_recv(struct cf_end *e, u64 id, u32 len);
 int cf_recv_key(struct cf_end *e, u64 id, u32 len, u32 key);
+bool cf_sent(struct cf_end *e, u32 packets);
 bool cf_next(struct cf_end *e, struct ib_wc *wc);
 const char *cf_wait(struct cf_end *e);
 bool cf_until(bool (*done)(struct cf_end *e), struct cf_end *e);
 void cf_arm(struct cf_end *e, enum ib_cq_notify_flags flags);
 bool cf_fired(struct cf_end *e);
+bool cf_entry_waits(struct cf_end *e);
 bool cf_map(struct cf_end *e, enum dma_data_direction dir);
 void cf_unmap(struct cf_end *e);
 bool cf_register(struct cf_end *e, int access);

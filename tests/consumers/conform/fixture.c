@@ -179,7 +179,7 @@ static int cf_connect_to(struct cf_end *e, const struct cf_end *to)
 		.max_rd_atomic = s->reads ?: 4,
 		.min_rnr_timer = CF_RNR_TIMER,
 		.timeout = s->timeout ?: CF_ACK_TIMER,
-		.retry_cnt = CF_RETRIES,
+		.retry_cnt = s->retries ?: CF_RETRIES,
 		.rnr_retry = s->rnr_retry,
 	};
 	union ib_gid gid;
@@ -206,7 +206,7 @@ bool cf_connect(struct cf *cf)
 {
 	int err;
 
-	if (!cf->setup.late && !cf_follow(cf))
+	if (!cf->setup.b_later && !cf_follow(cf))
 		return false;
 	err = cf_connect_to(&cf->a, &cf->b);
 	if (err)
@@ -276,23 +276,6 @@ const char *cf_status(enum ib_wc_status status)
 	return status < ARRAY_SIZE(name) && name[status] ? name[status] : "another error";
 }
 
-const char *cf_get_state(struct cf_end *e)
-{
-	struct ib_qp_init_attr init;
-	struct ib_qp_attr attr;
-
-	if (ib_query_qp(e->qp, &attr, IB_QP_STATE, &init))
-		return "unknown";
-	switch (attr.qp_state) {
-	case IB_QPS_RTS:
-		return "RTS";
-	case IB_QPS_ERR:
-		return "ERROR";
-	default:
-		return "another state";
-	}
-}
-
 /* ---- posts ---------------------------------------------------------------- */
 
 static void cf_sge(struct cf_end *e, struct ib_sge *sge, u32 off, u32 len, u32 key)
@@ -355,6 +338,23 @@ int cf_recv(struct cf_end *e, u64 id, u32 len)
 	return cf_recv_key(e, id, len, e->pd->local_dma_lkey);
 }
 
+/* Waits until so many packets were sent, which need not arrive; the first one has the number 0 */
+bool cf_sent(struct cf_end *e, u32 packets)
+{
+	unsigned long end = jiffies + CF_WAIT;
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	while (!ib_query_qp(e->qp, &attr, IB_QP_SQ_PSN, &init) && attr.sq_psn < packets) {
+		if (time_after(jiffies, end)) {
+			cf_say(e->cf, "%u packets sent", attr.sq_psn);
+			return false;
+		}
+		usleep_range(200, 400);
+	}
+	return true;
+}
+
 /* ---- completions ------------------------------------------------------------ */
 
 /* The next completion; false if none comes */
@@ -378,10 +378,14 @@ const char *cf_wait(struct cf_end *e)
 	return cf_next(e, &wc) ? cf_status(wc.status) : "no completion";
 }
 
-bool cf_until(bool (*done)(struct cf_end *e), struct cf_end *e)
+static bool cf_soft(const struct cf_end *e)
 {
-	bool soft = e->ibdev->ops.driver_id == RDMA_DRIVER_RXE;
-	unsigned long end = jiffies + (soft ? CF_WAIT_RXE : CF_WAIT);
+	return e->ibdev->ops.driver_id == RDMA_DRIVER_RXE;
+}
+
+static bool cf_within(unsigned long limit, bool (*done)(struct cf_end *e), struct cf_end *e)
+{
+	unsigned long end = jiffies + limit;
 
 	while (!done(e)) {
 		if (time_after(jiffies, end))
@@ -389,6 +393,39 @@ bool cf_until(bool (*done)(struct cf_end *e), struct cf_end *e)
 		usleep_range(200, 400);
 	}
 	return true;
+}
+
+bool cf_until(bool (*done)(struct cf_end *e), struct cf_end *e)
+{
+	return cf_within(cf_soft(e) ? CF_WAIT_RXE : CF_WAIT, done, e);
+}
+
+static enum ib_qp_state cf_query_state(struct cf_end *e)
+{
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	return ib_query_qp(e->qp, &attr, IB_QP_STATE, &init) ? IB_QPS_RESET : attr.qp_state;
+}
+
+static bool cf_in_error(struct cf_end *e)
+{
+	return cf_query_state(e) == IB_QPS_ERR;
+}
+
+const char *cf_get_state(struct cf_end *e)
+{
+	/* Soft-RoCE moves a QP to ERROR after the answer and the completion, perhaps much later */
+	if (cf_soft(e))
+		cf_until(cf_in_error, e);
+	switch (cf_query_state(e)) {
+	case IB_QPS_RTS:
+		return "RTS";
+	case IB_QPS_ERR:
+		return "ERROR";
+	default:
+		return "another state";
+	}
 }
 
 void cf_arm(struct cf_end *e, enum ib_cq_notify_flags flags)
@@ -405,6 +442,20 @@ static bool cf_has_fired(struct cf_end *e)
 bool cf_fired(struct cf_end *e)
 {
 	return cf_until(cf_has_fired, e);
+}
+
+static bool cf_has_entry(struct cf_end *e)
+{
+	return ib_req_notify_cq(e->cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS) > 0;
+}
+
+/*
+ * Waits until an entry is in the CQ, without polling it: only an arming call tells. The CQ is then
+ * armed for solicited completions
+ */
+bool cf_entry_waits(struct cf_end *e)
+{
+	return cf_within(CF_WAIT, cf_has_entry, e);
 }
 
 /* ---- memory ----------------------------------------------------------------- */

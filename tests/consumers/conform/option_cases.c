@@ -5,6 +5,7 @@
  */
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/string.h>
 #include "conform.h"
 
 /* ---- what mlx5 has room for ------------------------------------------------ */
@@ -136,10 +137,9 @@ static void entries_wait(struct cf *cf)
 {
 	if (!cf_ready(cf) || cf_recv(&cf->b, 1, 8) || cf_send(&cf->a, 1, 8, IB_SEND_SIGNALED))
 		return;
-	cf_wait(&cf->a);
-	/* Until its entry is there; before, this arms the CQ for no message of this case */
-	while (!ib_req_notify_cq(cf->b.cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS))
-		;
+	/* This arms the CQ for no message of this case */
+	if (strcmp(cf_wait(&cf->a), "success") || !cf_entry_waits(&cf->b))
+		return;
 	arm(cf, IB_CQ_NEXT_COMP, 1);
 	arm(cf, IB_CQ_NEXT_COMP, 0);
 }
@@ -179,7 +179,7 @@ static void not_flushed(struct cf *cf)
 {
 	struct ib_wc wc;
 
-	cf->setup.late = true;
+	cf->setup.b_later = true;
 	if (!cf_ready(cf) || cf_state(&cf->b, IB_QPS_INIT) || cf_recv(&cf->b, 1, 8) ||
 	    cf_state(&cf->b, IB_QPS_ERR) || cf_recv(&cf->a, 2, 8) ||
 	    cf_state(&cf->a, IB_QPS_ERR))
@@ -200,7 +200,10 @@ static bool delayed(struct cf *cf)
 	for (i = 0; i < 100; i++) {
 		if (cf_recv(&cf->b, 1, 8) || cf_send(&cf->a, 1, 8, IB_SEND_SIGNALED))
 			return false;
-		cf_wait(&cf->b);
+		if (strcmp(cf_wait(&cf->b), "success")) {
+			cf_say(cf, "a message has not arrived");
+			return false;
+		}
 		msleep(20);
 		if (!ib_poll_cq(cf->a.cq, 1, &wc))
 			return true;
@@ -224,15 +227,22 @@ static bool lose_response(struct cf *cf)
 
 static void lost_response(struct cf *cf)
 {
+	const char *first, *second;
 	u32 i;
 
-	for (i = 0; !lose_response(cf); i++) {
-		if (i == 20)
-			return;
+	for (i = 0; i < 100 && !*cf->outcome; i++) {
+		if (lose_response(cf)) {
+			first = cf_wait(&cf->a);
+			second = cf_wait(&cf->a);
+			/* Otherwise it was answered, and the entry not yet published */
+			if (strcmp(second, "success")) {
+				cf_say(cf, "%s, %s, %s", first, second, cf_wait(&cf->a));
+				return;
+			}
+		}
 		cf_renew(cf);
 	}
-	for (i = 0; i < 3; i++)
-		cf_say(cf, "%s", cf_wait(&cf->a));
+	cf_say(cf, "no response was lost");
 }
 
 /* Messages without a completion, of which the wire loses one in two */
@@ -251,8 +261,11 @@ static void unsignalled(struct cf *cf)
 		for (i = 0; i < CF_DEPTH; i++)
 			if (cf_send(&cf->a, i, 8, 0))
 				return;
-		for (i = 0; i < CF_DEPTH && cf_next(&cf->b, &wc) && wc.wr_id == i; i++)
+		for (i = 0; i < CF_DEPTH && cf_next(&cf->b, &wc); i++) {
+			if (wc.status || wc.wr_id != i)
+				break;
 			arrived++;
+		}
 		if (i < CF_DEPTH)
 			break;
 		cf_renew(cf);

@@ -14,7 +14,7 @@
 #define HCA_REG_STATUS	0x24
 #define HCA_REG_RAISE	0x60
 #define HCA_REG_ACK	0x64
-#define HCA_LATE	(10 * NSEC_PER_SEC)	/* more than a busy host takes */
+#define HCA_LATE	(10 * NSEC_PER_SEC)	/* on a host that stalls, too: no verdict */
 
 /* Counts a step that came late, and restarts its time. dev->eq_lock held */
 static void hca_came(struct hca_dev *dev, ktime_t *since, enum hca_stat late)

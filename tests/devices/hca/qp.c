@@ -324,6 +324,9 @@ int hca_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	*attr = qp->attr;
 	attr->qp_state = qp->state;
 	attr->cur_qp_state = qp->state;
+	/* The next ones */
+	attr->sq_psn = qp->send_psn;
+	attr->rq_psn = qp->expect_psn;
 	mutex_unlock(&hca_world);
 	memset(&attr->cap, 0, sizeof(attr->cap));
 	attr->cap.max_send_wr = qp->sq.size;
