@@ -249,9 +249,6 @@ fails_in_time() {
 # waits PID: the task has opened the disk, and sleeps in the kernel
 waits() { [ "/proc/$1/fd/1" -ef "/dev/$disk" ] && grep -q '^State:.*D' "/proc/$1/status"; }
 
-# The server waits for its file system, which is frozen
-hangs() { grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan; }
-
 # write_later: writer is a task that writes to the disk
 write_later() {
 	dd if=/dev/zero of="/dev/$disk" bs=4k count=1 oflag=direct conv=nocreat status=none 2>/dev/null &
@@ -415,7 +412,7 @@ gone() { [ ! -e "/sys/block/$disk" ]; }
 removed_while_repeated() {
 	attach device=slow queues=1 depth=4 resubmit_kib=1100 && cp $work/mnt/disk $work/before &&
 		cp $work/mnt/disk $work/expected && put 0 128 &&
-		lose_instance slow $work/mnt/disk $work/before freeze && wait_for hangs || return
+		lose_instance slow $work/mnt/disk $work/before freeze && wait_for fs_hangs || return
 	detach "$disk" &
 	wait_for gone && fsfreeze -u $work/mnt && wait $! && cmp $work/expected $work/mnt/disk &&
 		rm $work/before $work/expected $work/block
@@ -503,7 +500,7 @@ slow_write() {
 	attach device=slow && echo 1000 >"/sys/block/$disk/queue/io_timeout" && fsfreeze -f $work/mnt ||
 		return
 	write_later
-	wait_for hangs && sleep 5 && fsfreeze -u $work/mnt && wait "$writer" &&
+	wait_for fs_hangs && sleep 5 && fsfreeze -u $work/mnt && wait "$writer" &&
 		value 0 "/sys/block/$disk/datblk/recoveries" && detach "$disk"
 }
 
@@ -519,7 +516,7 @@ fence() {
 		return
 	name=$disk
 	write_later
-	wait_for hangs || return
+	wait_for fs_hangs || return
 	detach "$name" force &
 	remover=$!
 	wait_for closed "$name" || return

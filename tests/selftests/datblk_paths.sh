@@ -157,9 +157,6 @@ listed() {
 	END
 }
 
-# The write waits for the file system of the server, which is frozen
-hangs() { grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan; }
-
 # recoveries N: the disk has reconnected N times
 recoveries() {
 	[ "$(attribute recoveries)" = "$1" ] || { echo "recoveries $(attribute recoveries)"; return 1; }
@@ -169,7 +166,7 @@ reason_is() { [[ $(attribute reason) = *"$1"* ]]; }
 
 # The first path is lost, and the disk waits until the server has no I/O
 refused() {
-	wait_for hangs && break_path 0 link && wait_for reason_is "has I/O" && not_live &&
+	wait_for fs_hangs && break_path 0 link && wait_for reason_is "has I/O" && not_live &&
 		recoveries 0 || return
 	# Further attempts do not succeed either
 	sleep 2
@@ -300,7 +297,7 @@ slow_write() {
 	dd if=/dev/urandom of=$work/block bs=4k count=1 status=none
 	dd if=$work/block of="/dev/$disk" bs=4k oflag=direct conv=nocreat status=none &
 	writer=$!
-	wait_for hangs && repair 1 port || status=1
+	wait_for fs_hangs && repair 1 port || status=1
 	sleep $PROBES
 	recoveries "$before" && path_is 0 live && path_is 1 failed || status=1
 	fsfreeze -u $work/mnt && wait $writer && wait_for both_live &&
@@ -317,7 +314,7 @@ other_disk() {
 	before=$(attribute recoveries)
 	dd if=/dev/zero of="/dev/$1" bs=4k count=1 oflag=direct conv=nocreat status=none &
 	writer=$!
-	wait_for hangs && break_path 2 port && repair 1 port || status=1
+	wait_for fs_hangs && break_path 2 port && repair 1 port || status=1
 	sleep $PROBES
 	recoveries "$before" && live_over 0 && path_is 1 failed || status=1
 	fsfreeze -u $work/mnt && repair 2 port && wait $writer && wait_for both_live && return $status

@@ -80,11 +80,6 @@ waits() { grep -q '^State:.*D' "/proc/$1/status"; }
 # ended PID: the task has ended
 ended() { ! kill -0 "$1" 2>/dev/null; }
 
-# hangs: a thread waits for a frozen file system
-hangs() {
-	grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan || { echo "no task in percpu_rwsem_wait"; return 1; }
-}
-
 # work_traced COMMAND...: trace the work items of the device "frozen" while the command runs. The command
 # must leave no hung I/O, because CPU offlining would wait for it
 work_traced() {
@@ -141,7 +136,7 @@ frozen() {
 	attach device=frozen queues=2 depth=128 && one=$(cat "$work/name") &&
 		attach device=frozen queues=2 depth=128 && two=$(cat "$work/name") || return
 	fsfreeze -f "$ext4" || return
-	stuck "$one" && stuck "$two" && wait_for active 256 && wait_for hangs &&
+	stuck "$one" && stuck "$two" && wait_for active 256 && wait_for fs_hangs &&
 		with_disk "device=file queues=1" read_one || status=1
 	fsfreeze -u "$ext4"
 	wait "${writers[@]}" || { echo "writes failed"; status=1; }
@@ -195,7 +190,7 @@ removed() {
 		fsfreeze -f "$ext4" || return
 	write_one "$name" 2>/dev/null &
 	writer=$!
-	wait_for hangs || status=1
+	wait_for fs_hangs || status=1
 	bash -c "echo 0 >$devices/frozen/enable" &
 	killed=$!
 	wait_for enabled frozen closing && wait_for waits "$killed" && kill -9 "$killed" &&

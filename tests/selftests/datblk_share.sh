@@ -240,8 +240,6 @@ frozen_fs() {
 	rmdir $devices/slow && wait_for umount $work/mnt && return $status
 }
 
-# The server has begun a write, and its file system is frozen
-hangs() { grep -qs percpu_rwsem_wait /proc/[0-9]*/wchan; }
 gone() { [ ! -e "/sys/block/$1" ]; }
 
 # A disk whose device hangs has as many commands in flight as it can get. Other disks work, and can
@@ -255,7 +253,7 @@ hung() {
 	fio --allow_file_create=0 --name=slow --filename="/dev/$slow" --ioengine=libaio --rw=write --bs=4k \
 		--iodepth=256 --direct=1 --size=8M --output=$work/fio-slow >/dev/null 2>&1 &
 	writer=$!
-	wait_for hangs && sleep 2 && transfers a && transfers b && detach "$(disk b)" &&
+	wait_for fs_hangs && sleep 2 && transfers a && transfers b && detach "$(disk b)" &&
 		keep b share=1 device=b && connections 2 && while_verified true || status=1
 	echo "disconnect $slow force" >/dev/datblk-control || status=1
 	! wait $writer || { echo "I/O to the device that hangs: expected an error"; status=1; }

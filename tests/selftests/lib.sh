@@ -565,6 +565,10 @@ bpftrace_headers() {
 	BPFTRACE_KERNEL_SOURCE=$(readlink -e "$build"/../linux-headers-*-common)
 }
 
+# fs_hangs: a thread waits for a frozen file system. /proc/PID/wchan does not find it on a kernel
+# that guesses when it unwinds stacks
+fs_hangs() { grep -qs percpu_rwsem_wait /proc/[0-9]*/stack; }
+
 # other_cpus 0|1: take all CPUs but the first offline, or online. Called around whatever patches the
 # kernel's code, such as enabling tracepoints: under TCG (QEMU 7.2) a second CPU can spin forever,
 # with interrupts off, at the breakpoint of the code patching. This was seen once, in __schedule()

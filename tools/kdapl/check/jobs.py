@@ -404,7 +404,9 @@ def blk(debug="own-6.12-debug"):
             selftests(kernel, name, about.format(many=many), scripts, KDAPL_BLK_ROUNDS=many,
                       HOSTILE_MESSAGES=500 if kernel == debug else 2000, minutes=120)
             for name, (about, scripts) in tests.items())]
-    return jobs
+    return [*jobs, build("own-newest"), selftests(
+        "own-newest", "blk", "disks on a self-built newest kernel", "datblk", KDAPL_BLK_ROUNDS=4,
+        minutes=120)]
 
 
 def bench_blk(kernel="stock-6.12"):
