@@ -7,7 +7,7 @@
 #
 # tools/kdapl/check/run-two-guests runs it, as root, in a directory with the modules, and kills and
 # restarts the server BLK_CRASHES times, when the client asks for it. Afterwards the wire loses
-# large packets. The client prints TAP.
+# large packets, and then it loses, duplicates and reorders packets. The client prints TAP.
 
 # shellcheck source=tests/selftests/lib.sh
 . "${KDAPL_DIR:-.}/selftests/lib.sh"
@@ -202,7 +202,7 @@ if [ "$1" = server ]; then
 	own=$server mac=52:54:00:6b:64:01
 else
 	own=10.77.0.2 mac=52:54:00:6b:64:02
-	tap_plan $((crashes + 5))
+	tap_plan $((crashes + 6))
 fi
 up() {
 	# The filter of black_hole needs the qdisc
@@ -237,6 +237,31 @@ black_hole() {
 	filled && wait_for is_live && read_some 64k && return "$status"
 }
 tap_check "a read fails that an MTU black hole swallows, and the disk works afterwards" black_hole
+
+# copied BYTES: what is written in blocks of this size is read back
+copied() {
+	dd if=/dev/urandom of=$work/data bs=64k count=2 status=none &&
+		dd if=$work/data of="/dev/$disk" bs="$1" oflag=direct conv=nocreat,fsync status=none &&
+		dd if="/dev/$disk" bs="$1" count=$((128 * 1024 / $1)) iflag=direct status=none |
+		cmp - $work/data
+}
+
+# netem takes the packets that this guest sends: commands, the data of writes, and the
+# acknowledgments of reads. Its installation removes the RDMA device, so the disk connects again
+lossy() {
+	local before size
+
+	echo $((30000 * KDAPL_FACTOR)) >"/sys/block/$disk/queue/io_timeout" && bad_wire &&
+		wait_for is_live || return
+	before=$(dropped)
+	for size in 4096 16384 65536; do
+		copied $size || return
+	done
+	until dropped_more_than "$before"; do
+		copied 65536 || return
+	done
+}
+tap_check "data are right while the wire loses, duplicates and reorders packets" lossy
 removed() { echo "disconnect $disk" >/dev/datblk-control; }
 tap_check "the disk is removed" removed
 unload() { rmmod datblk_client && rmmod datblk_core && kdapl_unload; }

@@ -141,7 +141,7 @@ tap_check "rxe on the wire" wire_up napi_tx=N || exit 1
 dev=$(wire)
 tap_check "kdapl loads" kdapl_insmod kdapl stretch="$KDAPL_FACTOR"
 
-tap_check "netem on the wire" bad_wire
+tap_check "netem on the wire" bad_wire 1ms
 tap_check "netem drops packets" wire_drops
 before=$(dropped)
 start "$posts"

@@ -60,10 +60,11 @@ dropped() {
 
 dropped_more_than() { [ "$(dropped)" -gt "$1" ]; }
 
-# bad_wire: reorders a twentieth, drops a fiftieth and duplicates a hundredth. The queue
-# has room for all retransmissions of a slow host: a packet without room breaks its QP
+# bad_wire [JITTER]: reorders a twentieth, drops a fiftieth and duplicates a hundredth. With a
+# jitter, all packets that are sent together are reordered. The queue has room for all
+# retransmissions of a slow host: a packet without room breaks its QP
 bad_wire() {
 	modprobe sch_netem &&
-		queueing add dev "$dev" root netem limit 100000 delay 1ms 1ms loss 2% \
+		queueing add dev "$dev" root netem limit 100000 delay 1ms "${1:-0ms}" loss 2% \
 			duplicate 1% reorder 5%
 }
