@@ -6,7 +6,7 @@ Used by run_jobs.py, which runs them, and by store.py, which stores their verdic
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 CHECK = "tools/kdapl/check"
@@ -63,7 +63,7 @@ class Job:
     product: bool = True    # it executes code of kdapl.ko or datblk, so its passes are counted
     weight: int = 1         # 2 for two guests; 0 for a setup that only fetches, under its lock
     minutes: int = 30       # only a job that hangs takes longer
-    cell: tuple = ()        # row and column of the table of check-hca
+    cell: tuple = ()        # row and column of the table of its target
 
     def is_guest(self):
         return bool(self.kernel) and not self.step
@@ -162,7 +162,12 @@ def sources():
 
 
 def kunit(kernel):
-    return guest(kernel, "kunit", "mechanisms of kdapl.ko and datblk over a fake device", "datblk")
+    return guest(kernel, "kunit", "mechanisms of kdapl.ko and datblk over a fake device", "datblk",
+                 cell=(kernel, "kunit"))
+
+
+def loop(kernel):
+    return guest(kernel, "loop", f"the loopback on {kernel}", "loop", cell=(kernel, "loop"))
 
 
 def check(kunit_kernel="own-6.12", kernel="stock-6.12"):
@@ -197,8 +202,8 @@ def ci():
     debug = "own-6.12-debug"
     server = next(job for job in blk() if job.name == "blk-server-stock-6.12")
     return [*check(debug), *kasan(debug), server,
-            *(job for kernel in ("stock-6.1", "stock-newest") for job in (
-                build(kernel), guest(kernel, "loop", f"the loopback on {kernel}", "loop")))]
+            *(job for kernel in ("stock-6.1", "stock-newest")
+              for job in (build(kernel), loop(kernel)))]
 
 
 def quick(kernel="stock-6.12", native="own-6.12-uml"):
@@ -220,31 +225,39 @@ def arm64():
     """Only the short loopback is fast enough on an emulated machine."""
     plain, kasan_tags = "own-6.12-arm64", "own-6.12-arm64-kasan"
     return [build(plain), kunit(plain),
-            guest(plain, "loop-short", "short loopback on arm64", "loop"),
+            guest(plain, "loop-short", "short loopback on arm64", "loop", cell=(plain, "loop")),
             build(kasan_tags), kunit(kasan_tags),
             guest(kasan_tags, "loop-short", "short loopback on arm64 with KASAN", "loop",
-                  KDAPL_DIVIDE=10)]
+                  cell=(kasan_tags, "loop"), KDAPL_DIVIDE=10)]
 
 
 def kernels():
     jobs = [intree(name) for name in ("own-6.12", "own-newest")]
     jobs += [build("own-newest"), kunit("own-newest"), *arm64(), build("own-6.12"),
              guest("own-6.12", "kunit", "races of a few instructions, which need parallel CPUs",
-                   "datblk", name="kunit-parallel", KDAPL_PARALLEL=1),
-             *map(build, ONLY_BUILT)]
+                   "datblk", name="kunit-parallel", cell=("own-6.12", "kunit, parallel"),
+                   KDAPL_PARALLEL=1),
+             *map(only_build, ONLY_BUILT)]
     for kernel in KERNELS:
-        jobs += [build(kernel), guest(kernel, "loop", f"the loopback on {kernel}", "loop"),
+        jobs += [build(kernel), loop(kernel),
                  selftests(kernel, "selftests", f"all selftests on {kernel}", ALL_TESTS,
-                           minutes=90),
-                 guest(kernel, "interop", f"user-space uDAPL's dapltest on {kernel}", "interop")]
+                           minutes=90, cell=(kernel, "selftests")),
+                 guest(kernel, "interop", f"user-space uDAPL's dapltest on {kernel}", "interop",
+                       cell=(kernel, "interop"))]
     return jobs
+
+
+def only_build(kernel):
+    """Other builds run when a job needs them. This one is a test, and has a verdict."""
+    return replace(build(kernel), kernel=kernel, cell=(kernel, "build"), inputs=(
+        "kdapl", "datblk", "guest", "loop", "selftests", "interop", "rxe", "hca"))
 
 
 def intree(kernel):
     return Job(f"intree-{kernel}", [f"{CHECK}/build-in-tree", kernel],
                "the modules in a kernel tree", (f"setup-{kernel}",),
                ("kdapl", "suites", "datblk", "datblk-suites", f"{CHECK}/build-in-tree",
-                "tools/kdapl/upstream"), kernel, product=False)
+                "tools/kdapl/upstream"), kernel, product=False, cell=(kernel, "build"))
 
 
 def contexts(kernel="stock-6.12"):
@@ -399,14 +412,16 @@ def blk(debug="own-6.12-debug"):
                 f"blk-crash-{kernel}",
                 ["env", f"BLK_CRASHES={many}", f"{CHECK}/run-two-guests", kernel, "disk"],
                 f"disks between two VMs: the server's is killed {many} times", (f"build-{kernel}",),
-                ("kdapl", "guest", "datblk", "stress", "wire"), kernel, weight=2, minutes=120))
+                ("kdapl", "guest", "datblk", "stress", "wire"), kernel, weight=2, minutes=120,
+                cell=("blk-crash", kernel)))
         jobs += [build(kernel), *(
             selftests(kernel, name, about.format(many=many), scripts, KDAPL_BLK_ROUNDS=many,
-                      HOSTILE_MESSAGES=500 if kernel == debug else 2000, minutes=120)
+                      HOSTILE_MESSAGES=500 if kernel == debug else 2000, minutes=120,
+                      cell=(name, kernel))
             for name, (about, scripts) in tests.items())]
     return [*jobs, build("own-newest"), selftests(
         "own-newest", "blk", "disks on a self-built newest kernel", "datblk", KDAPL_BLK_ROUNDS=4,
-        minutes=120)]
+        minutes=120, cell=("blk", "own-newest"))]
 
 
 def bench_blk(kernel="stock-6.12"):
@@ -486,6 +501,8 @@ TARGETS = {
     "check-packages": packages, "check-rxe": rxe, "coverage": coverage, "soak": soak,
     "mutate": mutate,
 }
+# These end with a table of all their verdicts, whichever run they are of
+TABLES = ("check-blk", "check-hca", "check-kernels")
 
 
 def plan(targets):

@@ -118,7 +118,7 @@ def order(store, todo):
 
 
 def cells(store, known):
-    """The table of check-hca, and its closing line: the verdicts of the jobs that have a cell."""
+    """The table of a target, and its closing line: the verdicts of the jobs that have a cell."""
     verdicts = {job.cell: store.load(job) for job in known if job.cell}
     rows, columns = (list(dict.fromkeys(place)) for place in zip(*verdicts, strict=True))
     words = {cell: "not run" if not (verdict and verdict.current) else
@@ -126,7 +126,8 @@ def cells(store, known):
              for cell, verdict in verdicts.items()}
     grid = [["", *columns], *([row, *(words.get((row, column), "-") for column in columns)]
                               for row in rows)]
-    lines = ["".join(f"{word:16}" for word in line).rstrip() for line in grid]
+    width = max(16, *(len(word) + 2 for line in grid for word in line))
+    lines = ["".join(f"{word:{width}}" for word in line).rstrip() for line in grid]
     counts = {kind: sum(kind in word for word in words.values())
               for kind in ("ok", "failed", "not run")}
     return [*lines, f"of {len(words)} cells " + ", ".join(

@@ -396,6 +396,12 @@ class Store(Case):
         self.assertEqual([job.name for job in store.order(tree, todo)],
                          [todo[0].name, todo[2].name, todo[1].name])
 
+    def test_check_all_runs_each_job_that_has_no_verdict(self):
+        tree = store.Store(self.top, self.cache)
+        with redirect_stdout(None):
+            chosen = runner.chosen(["check-all"], tree)
+        self.assertCountEqual(chosen, jobs.plan(["check-all"]))
+
     def test_the_table_of_check_hca_has_a_cell_for_each_job(self):
         tree, todo = store.Store(self.top, self.cache), [job for job in jobs.hca() if job.cell]
         verdicts = {("loop", "mlx5"): "ok 1 - a|ok 2 - b",
