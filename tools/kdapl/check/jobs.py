@@ -260,6 +260,15 @@ def intree(kernel):
                 "tools/kdapl/upstream"), kernel, product=False, cell=(kernel, "build"))
 
 
+def patchset():
+    """It has the weight of two jobs, because intree-own-newest changes the source that it copies."""
+    return [Job("patchset", ["tools/kdapl/upstream/patchset"],
+                "each patch of the series for a kernel compiles", ("setup-source-newest",),
+                ("kdapl", "suites", "datblk", "datblk-suites", "docs", "tests/examples",
+                 "tools/kdapl/upstream", "tools/kdapl/bench/reference.json", f"{LAB}/kernel.config",
+                 f"{CHECK}/env.sh", "MAINTAINERS"), product=False, weight=2, minutes=120)]
+
+
 def contexts(kernel="stock-6.12"):
     """Completion contexts other than softirq."""
     jobs = [build(kernel)]
@@ -499,7 +508,7 @@ TARGETS = {
     "bench-blk": bench_blk,
     "check-contexts": contexts, "check-hca": hca, "check-kernels": kernels,
     "check-packages": packages, "check-rxe": rxe, "coverage": coverage, "soak": soak,
-    "mutate": mutate,
+    "mutate": mutate, "patchset": patchset,
 }
 # These end with a table of all their verdicts, whichever run they are of
 TABLES = ("check-blk", "check-hca", "check-kernels")
