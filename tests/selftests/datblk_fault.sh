@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The block device over DAT (drivers/block/datblk) while each allocation of a connect fails in turn,
-# and while allocations of kernel threads fail, which reconnect and do I/O. Client and server are in
-# one guest, over rxe. Needs a kernel with fault injection.
+# The block device over DAT (drivers/block/datblk) while each allocation of a connect, and each one of
+# a reconnect and of the server, fails in turn, and while allocations of all kernel threads fail under
+# load. Client and server are in one guest, over rxe. Needs a kernel with fault injection.
 # covers: a failed allocation fails a connect of a disk, delays a reconnect, and nothing hangs or leaks
 
 . "${0%/*}/lib.sh"
@@ -41,10 +41,10 @@ start() {
 		echo 1 >$config/ports/p0/enable
 }
 
-# each_allocation: connect again and again, with another allocation of from_client() by the calling
-# task failing each time, until a connect has no allocation left that could fail
+# each_allocation: connect again and again, with another allocation of the client by the calling task
+# failing each time, until a connect has no allocation left that could fail
 each_allocation() {
-	from_client && python3 - "$connect" <<-'END'
+	from datblk_client && python3 - "$connect" <<-'END'
 		import os, sys
 		fail = os.open("/proc/thread-self/fail-nth", os.O_RDWR)
 		failed = succeeded = 0
@@ -90,11 +90,10 @@ detach() { echo "disconnect $(cat $work/name) force" >/dev/datblk-control; }
 
 # A disk works: what is written is read again
 works() {
-	local disk status=0
+	local status=0
 
-	attach && disk=/dev/$(cat $work/name) && head -c 64K /dev/urandom >$work/data || return
-	dd if=$work/data of="$disk" bs=64k oflag=direct conv=nocreat,fsync status=none &&
-		dd if="$disk" bs=64k count=1 iflag=direct status=none | cmp - $work/data || status=1
+	attach || return
+	copied || status=1
 	detach && return "$status"
 }
 
@@ -153,7 +152,7 @@ reconnects() {
 	workers_fail 0
 	: >$work/stop
 	wait "$writer" || { tail -n 5 $work/load; status=1; }
-	echo "$(faults) allocations failed, recoveries: $(cat "/sys/block/$(cat $work/name)/datblk/recoveries")"
+	echo "$(faults) allocations failed, recoveries: $(recoveries)"
 	[ "$(faults)" -ge 5 ] && detach && return "$status"
 }
 
@@ -168,12 +167,12 @@ filter() {
 	done
 }
 
-# Those that datblk_client.ko asks for, directly or in the modules that it calls. Far below them, the
-# block layer and sysfs make more than a thousand for each disk
-from_client() {
+# from MODULE: those that the module asks for, directly or in the modules that it calls. Far below
+# the client's, the block layer and sysfs make more than a thousand for each disk
+from() {
 	local name size base
 
-	read -r name size _ _ _ base _ < <(grep "^datblk_client " /proc/modules) &&
+	read -r name size _ _ _ base _ < <(grep "^$1 " /proc/modules) &&
 		filter "$base" "$(printf "0x%x" $((base + size)))" 10
 }
 
@@ -190,11 +189,62 @@ not_from_rxe() {
 	done
 }
 
+# arm N: the N-th allocation of each worker fails
+arm() {
+	local file name
+
+	armed=()
+	for file in /proc/[0-9]*/comm; do
+		read -r name <"$file" && [[ $name = kworker/* ]] && file=${file%comm}fail-nth &&
+			echo "$1" >"$file" && armed+=("$file")
+	done 2>/dev/null
+	[ "${#armed[@]}" -gt 0 ]
+}
+
+# disarm: none fails any more. Adds the number of those that have failed to $failed
+disarm() {
+	local file left
+
+	for file in "${armed[@]}"; do
+		read -r left <"$file" && echo 0 >"$file" && ((failed += left == 0))
+	done 2>/dev/null
+	return 0
+}
+
+# copied: what is written to the disk is read again
+copied() {
+	local disk
+
+	disk=/dev/$(cat $work/name) && head -c 64K /dev/urandom >$work/data &&
+		dd if=$work/data of="$disk" bs=64k oflag=direct conv=nocreat,fsync status=none &&
+		dd if="$disk" bs=64k count=1 iflag=direct status=none | cmp - $work/data
+}
+
+recoveries() { cat "/sys/block/$(cat $work/name)/datblk/recoveries"; }
+recovered() { [ "$(recoveries)" -gt "$1" ]; }
+
+# each_of_workers MODULE: restart the server again and again, with another allocation that the module
+# makes in a worker failing each time, until a restart and I/O have no allocation left that could fail
+each_of_workers() {
+	local armed before failed number old
+
+	from "$1" && attach || return
+	for ((number = 0, failed = 0, before = -1; failed > before; number++)); do
+		before=$failed
+		arm $((number + 1)) && old=$(recoveries) &&
+			echo 0 >$config/devices/disk/enable && wait_for enable &&
+			wait_for recovered "$old" && wait_for state live && copied || return
+		disarm
+	done
+	echo "$number restarts, $failed allocations failed"
+	detach && [ "$failed" -ge 5 ]
+}
+
 # Each connect that fails waits for grace periods of RCU
 expedite() { echo "$1" >/sys/kernel/rcu_expedited; }
 
-checks=5
-! has_kmemleak || checks=6
+checks=7
+! has_kmemleak || checks=8
 tap_plan $checks
 rxe_setup
 kdapl_fail_allocs
@@ -205,6 +255,8 @@ if ! tap_check "modules load, a file is exported" start; then
 fi
 expedite 1
 tap_check "each allocation of a connect fails once" each_allocation
+tap_check "each allocation of a reconnect and of I/O fails once" each_of_workers datblk_client
+tap_check "each allocation of the server's workers fails once" each_of_workers datblk_server
 expedite 0
 tap_check "a disk reconnects, and its writes are right, while allocations of workers fail" reconnects
 tap_check "a disk works afterwards" works
