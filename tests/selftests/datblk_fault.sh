@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The block device over DAT (drivers/block/datblk) while each allocation of a connect, and each one of
-# a reconnect and of the server, fails in turn, and while allocations of all kernel threads fail under
-# load. Client and server are in one guest, over rxe. Needs a kernel with fault injection.
+# The block device over DAT (drivers/block/datblk) while each allocation of a connect fails in turn,
+# while the N-th allocation of each kworker fails during a reconnect (N = 1, 2, ...), and while every
+# 250th allocation of all kworkers fails under load. Client and server are in one guest, over rxe.
+# Needs a kernel with fault injection.
 # covers: a failed allocation fails a connect of a disk, delays a reconnect, and nothing hangs or leaks
 
 . "${0%/*}/lib.sh"
@@ -223,8 +224,9 @@ copied() {
 recoveries() { cat "/sys/block/$(cat $work/name)/datblk/recoveries"; }
 recovered() { [ "$(recoveries)" -gt "$1" ]; }
 
-# each_of_workers MODULE: restart the server again and again, with another allocation that the module
-# makes in a worker failing each time, until a restart and I/O have no allocation left that could fail
+# each_of_workers MODULE: restart the server while the N-th allocation that the module makes in each
+# kworker fails, and increase N until none fails any more. The counters are those of kworkers: which
+# of them runs which work is different in each restart
 each_of_workers() {
 	local armed before failed number old
 
@@ -255,8 +257,8 @@ if ! tap_check "modules load, a file is exported" start; then
 fi
 expedite 1
 tap_check "each allocation of a connect fails once" each_allocation
-tap_check "each allocation of a reconnect and of I/O fails once" each_of_workers datblk_client
-tap_check "each allocation of the server's workers fails once" each_of_workers datblk_server
+tap_check "the N-th allocation of each worker of the client fails during a reconnect" each_of_workers datblk_client
+tap_check "the N-th allocation of each worker of the server fails during a reconnect" each_of_workers datblk_server
 expedite 0
 tap_check "a disk reconnects, and its writes are right, while allocations of workers fail" reconnects
 tap_check "a disk works afterwards" works
